@@ -1,0 +1,5 @@
+"""``python -m ecqa``."""
+
+from ecqa.cli import main
+
+main()

@@ -1,0 +1,65 @@
+"""Shards: the unit of work. Groups inputs into shards of a stated size, with ids that follow from what they hold.
+
+A shard is a group of small files or a run of rows of one table file. Knows nothing of how a shard is read.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ecqa.core.ids import make_id
+
+
+@dataclass(frozen=True)
+class Item:
+    """A piece of input: a whole file (start = stop = None) or units start..stop of it, in the source's own measure."""
+
+    path: str
+    num_bytes: int
+    version: str
+    start: int | None = None
+    stop: int | None = None
+    first_row: int | None = None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Items that are read, transformed and written together."""
+
+    shard_id: str
+    items: tuple[Item, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        """Bytes of the items' files or parts."""
+        return sum(item.num_bytes for item in self.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {"shard_id": self.shard_id, "items": [asdict(item) for item in self.items]}
+
+    @staticmethod
+    def from_dict(raw: dict[str, Any]) -> "Shard":
+        """Inverse of to_dict."""
+        return Shard(raw["shard_id"], tuple(Item(**item) for item in raw["items"]))
+
+
+def make_shard(items: Iterable[Item]) -> Shard:
+    """Build a shard; its id follows from paths, versions and ranges."""
+    held = tuple(items)
+    parts = [f"{i.path}\0{i.version}\0{i.num_bytes}\0{i.start}\0{i.stop}" for i in held]
+    return Shard(make_id("s", *parts), held)
+
+
+def group_items(items: Iterable[Item], *, max_items: int, max_bytes: int) -> Iterator[Shard]:
+    """Group items in order into shards of at most ``max_items`` and, unless one alone is larger, ``max_bytes``."""
+    group: list[Item] = []
+    size = 0
+    for item in items:
+        if group and (len(group) >= max_items or size + item.num_bytes > max_bytes):
+            yield make_shard(group)
+            group, size = [], 0
+        group.append(item)
+        size += item.num_bytes
+    if group:
+        yield make_shard(group)

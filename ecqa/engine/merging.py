@@ -1,0 +1,79 @@
+"""Global steps: partial rows of all finished shards -> one table, in buckets of keys, redone when shards were added."""
+
+import hashlib
+import io
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ecqa.core.ledger import PARTIALS, table_path
+from ecqa.core.recipe import GlobalStep
+from ecqa.core.schemas import conform, empty
+from ecqa.core.storage import Storage
+from ecqa.engine.work import Job, to_parquet
+
+ROWS_PER_BUCKET = 500_000
+"""Partial rows that one merge task holds at a time."""
+
+Mapper = Callable[[Any, Sequence[tuple[Any, ...]]], list[Any]]
+
+
+def run_global_steps(job: Job, shard_ids: Sequence[str], num_partials: int, mapper: Mapper) -> dict[str, int]:
+    """Bring every global step up to date with the finished shards; returns the rows of each output.
+
+    The old files go first: a reader may find the table missing for a moment, never a row twice.
+    """
+    rows = {}
+    for step in job.recipe.global_steps:
+        covered = _digest(step, job.fingerprint, shard_ids)
+        entry = job.ledger.global_entry(step.name)
+        if entry is None or entry["covers"] != covered:
+            entry = _redo(job, step, shard_ids, covered, num_partials, mapper)
+        rows[step.output] = sum(file["rows"] for file in entry["files"])
+    return rows
+
+
+def _redo(
+    job: Job, step: GlobalStep, shard_ids: Sequence[str], covered: str, num_partials: int, mapper: Mapper
+) -> dict[str, Any]:
+    storage = Storage(job.output)
+    job.ledger.drop_global(step.name)
+    storage.delete(info.path for info in storage.list(step.output))
+    buckets = max(1, -(-num_partials // ROWS_PER_BUCKET))
+    files = mapper(merge_bucket, [(job, step, tuple(shard_ids), covered, bucket, buckets) for bucket in range(buckets)])
+    entry = {"covers": covered, "files": files}
+    job.ledger.write_global(step.name, entry)
+    return entry
+
+
+def merge_bucket(
+    job: Job, step: GlobalStep, shard_ids: Sequence[str], covered: str, bucket: int, buckets: int
+) -> dict[str, Any]:
+    """Merge the rows whose key falls into one bucket, and write them."""
+    storage = Storage(job.output)
+    there = {info.path for info in storage.list(f"{PARTIALS}/{step.partial}")}
+    paths = [table_path(step.partial, shard_id, job.fingerprint, job.recipe.partials) for shard_id in shard_ids]
+    parts = [empty(job.recipe.schemas[step.partial])]
+    for path in paths:
+        if path in there:
+            part = pq.read_table(io.BytesIO(storage.read(path)), schema=job.recipe.schemas[step.partial])
+            parts.append(_of_bucket(part, step.key, bucket, buckets))
+    merged = conform(step.merge(pa.concat_tables(parts)), job.recipe.schemas[step.output], step.output)
+    path = f"{step.output}/all-{covered}-{bucket:04d}.parquet"
+    storage.write(path, to_parquet(merged))
+    return {"path": path, "rows": merged.num_rows}
+
+
+def _of_bucket(part: pa.Table, key: str, bucket: int, buckets: int) -> pa.Table:
+    if buckets == 1:
+        return part
+    mask = [zlib.crc32(str(value).encode()) % buckets == bucket for value in part.column(key).to_pylist()]
+    return part.filter(pa.array(mask, pa.bool_()))
+
+
+def _digest(step: GlobalStep, run_fingerprint: str, shard_ids: Sequence[str]) -> str:
+    text = "\n".join([step.name, str(step.version), run_fingerprint, *sorted(shard_ids)])
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -1,0 +1,99 @@
+"""Shards through Ray Data: one block a shard, task operators for light stages, actor pools for heavy ones.
+
+Descriptors -> read and light stages -> actors -> write and commit -> receipts. Nothing but receipts comes to the driver.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ecqa.core.errors import EngineError
+from ecqa.core.shards import Shard
+from ecqa.engine.block import first_block
+from ecqa.engine.resources import Resources, StageResources
+from ecqa.engine.work import CommitWork, Job, StageWork, work_plan
+
+_APART = 0.001
+"""Ray merges neighbouring operators that ask for the same resources; this much more CPU keeps tokenising out of actors."""
+
+
+class _Actor:
+    """Builds its stages when it starts."""
+
+    def __init__(self, work: StageWork):
+        self._work = work
+        work.prepare()
+
+    def __call__(self, block: pa.Table) -> pa.Table:
+        return self._work(block)
+
+
+def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterator[dict[str, Any]]:
+    """Yield a receipt (shard_id, committed, num_pairs) for every shard, as they come.
+
+    Raises EngineError, with the worker's own reason, when the job cannot go on.
+    """
+    import ray
+    from ray.exceptions import RayError
+
+    dataset = ray.data.from_items(first_block(shards), override_num_blocks=len(shards))
+    for work in work_plan(job):
+        dataset = _add(dataset, work, resources)
+    commit = CommitWork(job)
+    dataset = dataset.map_batches(
+        commit.__call__, batch_size=None, batch_format="pyarrow", compute=ray.data.TaskPoolStrategy(),
+        num_cpus=resources.task_cpus,
+    )  # fmt: skip
+    try:
+        for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
+            yield from batch.to_pylist()
+    except RayError as error:
+        raise EngineError(
+            f"a worker failed: {_cause(error)}; what was finished is kept, run the same command to go on"
+        ) from error
+
+
+def _add(dataset: Any, work: StageWork, resources: Resources) -> Any:
+    from ray.data import ActorPoolStrategy, TaskPoolStrategy
+
+    common = {"batch_size": None, "batch_format": "pyarrow"}
+    if work.stages[0].pool == "task":
+        return dataset.map_batches(work.__call__, compute=TaskPoolStrategy(), num_cpus=resources.task_cpus, **common)
+    wanted = resources.of(work.stages[0].name)
+    return dataset.map_batches(
+        _Actor,
+        fn_constructor_args=(work,),
+        compute=_pool(wanted, ActorPoolStrategy),
+        num_cpus=wanted.num_cpus + (_APART if wanted.num_cpus == resources.task_cpus else 0),
+        num_gpus=wanted.num_gpus,
+        memory=wanted.memory_bytes,
+        **common,
+    )
+
+
+def _pool(wanted: StageResources, strategy: Any) -> Any:
+    if wanted.min_actors and wanted.min_actors != wanted.actors:
+        return strategy(
+            min_size=wanted.min_actors, max_size=wanted.actors, max_tasks_in_flight_per_actor=wanted.in_flight
+        )
+    return strategy(size=wanted.actors or 1, max_tasks_in_flight_per_actor=wanted.in_flight)
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost reason in one line; errors lose their type on the way from a worker."""
+    inner = getattr(error, "cause", None) or error.__cause__ or error
+    lines = [line.strip() for line in str(inner).splitlines() if line.strip()]
+    return (lines[-1] if lines else type(inner).__name__)[:500]
+
+
+def merge_on_ray(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call a function remotely, once for each tuple of arguments, and return the (small) results in order."""
+    import ray
+    from ray.exceptions import RayError
+
+    remote = ray.remote(num_cpus=1)(function)
+    try:
+        return list(ray.get([remote.remote(*each) for each in arguments]))
+    except RayError as error:
+        raise EngineError(f"a merge failed: {_cause(error)}; run the same command to go on") from error

@@ -1,0 +1,81 @@
+"""Starts Ray on this machine or joins a cluster, quietly unless asked otherwise.
+
+Ray's own lines are off by default: progress bars, worker logs and the banner help nobody who asked for a table.
+"""
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator, Mapping
+
+from ecqa.core.errors import EngineError
+
+FEEDER_CPUS = 1
+"""Logical CPUs beyond the cores of this machine: parsing and writing are light, so they share the scorers' cores."""
+
+
+@contextlib.contextmanager
+def session(
+    address: str | None, *, verbose: bool, object_store_bytes: int | None = None
+) -> Iterator[Mapping[str, float]]:
+    """Connect to ``address`` (or RAY_ADDRESS), else start Ray here; gives the cluster's resources; ends what it began.
+
+    Inside a program that is connected already, that connection is used and kept.
+    Raises EngineError when there is no cluster at the address.
+    """
+    _quieten(verbose)
+    import ray
+
+    joined = ray.is_initialized()
+    if not joined:
+        _connect(address or os.environ.get("RAY_ADDRESS"), verbose, object_store_bytes)
+    try:
+        _quieten_data(verbose)
+        yield ray.cluster_resources()
+    finally:
+        if not joined:
+            ray.shutdown()
+
+
+def _connect(address: str | None, verbose: bool, object_store_bytes: int | None) -> None:
+    import ray
+
+    level = logging.INFO if verbose else logging.ERROR
+    if address == "local" or address is None:
+        cpus = (os.process_cpu_count() if hasattr(os, "process_cpu_count") else len(os.sched_getaffinity(0))) or 1
+        ray.init(
+            address="local",
+            num_cpus=cpus + FEEDER_CPUS,
+            include_dashboard=False,
+            log_to_driver=verbose,
+            logging_level=level,
+            object_store_memory=object_store_bytes,
+        )
+        return
+    try:
+        ray.init(address=address, log_to_driver=verbose, logging_level=level)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:300]
+        raise EngineError(
+            f"no Ray cluster at {address}: {reason}; start one with `ray start --head`, or leave out --address"
+        ) from error
+
+
+def _quieten(verbose: bool) -> None:
+    if verbose:
+        return
+    os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    # Without it Ray warns on every machine without GPUs that it will one day leave CUDA_VISIBLE_DEVICES alone.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    logging.getLogger("ray").setLevel(logging.ERROR)
+
+
+def _quieten_data(verbose: bool) -> None:
+    from ray.data import DataContext
+
+    context = DataContext.get_current()
+    context.enable_progress_bars = verbose
+    context.enable_operator_progress_bars = verbose
+    context.print_on_execution_start = verbose
+    if not verbose:
+        logging.getLogger("ray.data").setLevel(logging.ERROR)

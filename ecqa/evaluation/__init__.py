@@ -1,0 +1,1 @@
+"""Scores to statistics: call scores, metrics, agreement, reports."""

@@ -1,0 +1,1 @@
+"""Pairs to encodings to scores, and the training of what scores them. torch lives here, and is imported late."""

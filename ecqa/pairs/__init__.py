@@ -1,0 +1,1 @@
+"""Components to question-answer pairs, and the filters that mark them. Knows nothing of formats."""

@@ -1,0 +1,1 @@
+"""Data that ships with ecqa: taxonomies, prompts and the default model, versioned by file name."""

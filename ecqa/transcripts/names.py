@@ -1,0 +1,117 @@
+"""Speaker labels to names: take firm and marks out of a label, and bring the variants of a name within a call together.
+
+Knows nothing of roles. Two labels are one person when the surnames agree (one typo allowed) and the first names are
+equal, initials, short forms or nicknames of each other.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from functools import lru_cache
+
+NICKNAMES = tuple(
+    frozenset(group.split())
+    for group in (
+        "william bill will billy", "robert bob rob bobby", "richard rich rick dick", "michael mike mick", "james jim jimmy",
+        "thomas tom tommy", "joseph joe joey", "david dave", "daniel dan danny", "edward ed eddie ted", "charles chuck charlie",
+        "anthony tony", "antonio tony", "steven steve stephen", "matthew matt", "christopher chris", "christine chris chrissy",
+        "andrew andy drew", "gregory greg", "jeffrey jeff geoffrey geoff", "kenneth ken kenny", "lawrence larry laurence",
+        "peter pete", "ronald ron", "donald don", "timothy tim", "patrick pat", "patricia pat", "katherine kathy kate katy kathryn",
+        "elizabeth liz beth betsy", "margaret meg peggy maggie", "susan sue", "deborah deb debbie", "rebecca becky",
+        "alexander alex", "alexandra alex", "benjamin ben", "samuel sam", "nicholas nick", "frederick fred fritz frederic",
+        "douglas doug", "phillip phil philip", "raymond ray", "gerald gerry jerry", "jerome jerry", "jonathan jon",
+        "john jack jon", "zachary zach zack", "maxwell max", "nathan nate nathaniel", "joshua josh", "louis lou", "leonard len",
+        "vincent vince", "walter walt", "francis frank", "franklin frank", "albert al", "alan al allen", "eugene gene", "henry hank",
+        "harold hal harry", "irwin ike", "victor vic", "stuart stu stewart", "theodore ted", "gilbert gil", "jennifer jen",
+        "gabriel gabe gabrial", "abigail abby", "cynthia cindy", "barbara barb", "randall randy", "russell russ", "mitchell mitch",
+        "bradley brad", "clifford cliff", "terrence terry", "curtis curt", "kurtis kurt", "lewis lou",
+    )
+)
+GENERIC = re.compile(
+    r"^\W*(?:unidentified|unknown|unverified|unnamed|male|female|speaker|participant|analyst|shareholder|investor|"
+    r"executive|company representative|corporate participant|audience|attendee|question|answer|q|a)\b",
+    re.I,
+)
+"""Labels that name no person: "Unidentified Analyst" of two questions may be two people."""
+OPERATOR = re.compile(
+    r"^\W*(?:(?:conference|call|telephone|chorus call|webcast|event|teleconference)\s+)*"
+    r"(?:operator|coordinator|moderator|facilitator)\b[^a-z]*(?:\d+)?\W*$",
+    re.I,
+)
+_LEAD = re.compile(r"^\s*(?:<?\s*[QA]\s*[-–—:]+\s*|<\s*[QA]\s+|(?:mr|mrs|ms|sir)\.?\s+(?=\S+\s+\S))", re.I)
+_DASH = re.compile(r"\s+[-–—]+\s*|\s*[–—]{2,}\s*|\s*--\s*")
+_SUFFIX = frozenset("jr sr ii iii iv phd md cfa cpa esq dr mr mrs ms prof sir".split())
+
+
+def split_label(label: str) -> tuple[str, str | None]:
+    """Return (name, firm or None): "Q – Jane Roe – Roe Securities:" gives ("Jane Roe", "Roe Securities")."""
+    text = _LEAD.sub("", re.sub(r"\s+", " ", label).strip()).strip(" :<>;*_")
+    parts = [part.strip(" ,") for part in _DASH.split(text) if part.strip(" ,")]
+    if not parts:
+        return "", None
+    name = parts[0].strip()
+    return name, " - ".join(parts[1:]) or None
+
+
+def is_operator(name: str) -> bool:
+    """True for Operator, Conference Operator, Moderator, Coordinator."""
+    return OPERATOR.match(name) is not None
+
+
+def is_generic(name: str) -> bool:
+    """True for labels that name no person, such as "Unidentified Analyst"."""
+    return GENERIC.match(name) is not None
+
+
+@lru_cache(maxsize=8192)
+def name_words(name: str) -> tuple[str, ...]:
+    """Lower-case words without accents, titles and suffixes: "Dr. J. Høiland, Jr." gives ("j", "hoiland")."""
+    folded = unicodedata.normalize("NFKD", name.replace("ø", "o").replace("Ø", "O").replace("ł", "l"))
+    plain = "".join(char for char in folded if not unicodedata.combining(char)).lower()
+    words = re.findall(r"[a-z]+", plain.replace("'", "").replace("’", ""))
+    return tuple(word for word in words if word not in _SUFFIX)
+
+
+def alike(one: str, other: str) -> bool:
+    """Two words are the same but for a typo: equal, or a ratio of at least 0.8 from five letters on."""
+    if one == other:
+        return True
+    return min(len(one), len(other)) >= 4 and one[0] == other[0] and SequenceMatcher(None, one, other).ratio() >= 0.8
+
+
+def same_first(one: str, other: str) -> bool:
+    """First names that can belong to one person: equal, initial, short form (Jon, Jonathan), nickname, one typo."""
+    if one == other or one[0] == other[0] and 1 in (len(one), len(other)):
+        return True
+    if min(len(one), len(other)) >= 3 and (one.startswith(other) or other.startswith(one)):
+        return True
+    return any(one in group and other in group for group in NICKNAMES) or alike(one, other)
+
+
+@lru_cache(maxsize=65536)
+def same_person(one: str, other: str) -> bool:
+    """True when two names can stand for one person within a call."""
+    left, right = name_words(one), name_words(other)
+    if not left or not right:
+        return False
+    if left == right:
+        return True
+    if is_generic(one) or is_generic(other) or len(left) < 2 or len(right) < 2:
+        return False
+    surnames = left[-1] == right[-1] or alike(left[-1], right[-1]) or left[-1] in right[1:] or right[-1] in left[1:]
+    return surnames and any(same_first(word, right[0]) for word in left[:-1]) | any(
+        same_first(word, left[0]) for word in right[:-1]
+    )
+
+
+def resolve(names: Iterable[str]) -> dict[str, str]:
+    """Map every name to the one used for its person: the most frequent spelling, the longer one on a tie."""
+    counts = Counter(names)
+    ranked = sorted(counts, key=lambda name: (-counts[name], -len(name), name))
+    chosen: dict[str, str] = {}
+    for name in ranked:
+        match = next((known for known in chosen.values() if same_person(name, known)), None)
+        chosen[name] = match or name
+    return chosen

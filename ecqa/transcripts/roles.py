@@ -1,0 +1,152 @@
+"""Who is who in a call: operator, executive, analyst, moderator or unknown, for every speaker.
+
+From turns with resolved names and sections, and the lists of participants, to one role a speaker. Order of evidence:
+what the document states, lists of participants, titles, prepared remarks, the operator's introductions, and last the
+place in the conversation. Knows nothing of pairs.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from ecqa.transcripts.document import Participant, Turn
+from ecqa.transcripts.names import alike, is_generic, is_operator, name_words, same_person
+from ecqa.transcripts.sections import INTRODUCES, PREPARED, QA
+
+OPERATOR, EXECUTIVE, ANALYST, MODERATOR, UNKNOWN = "operator", "executive", "analyst", "moderator", "unknown"
+
+ANALYST_TITLE = re.compile(r"\banalyst\b|\bresearch (?:division|associate)\b|\bshareholder\b|\bportfolio manager\b", re.I)
+EXECUTIVE_TITLE = re.compile(
+    r"\b(?:c[efotismhaprbl]+o|chief|president|chairman|chairwoman|chair|founder|treasurer|controller|secretary|"
+    r"investor relations|ir|general counsel|vice president|[es]?vp|director|head|general manager|officer)\b",
+    re.I,
+)
+GENERIC_ANALYST = re.compile(r"analyst|shareholder|investor(?! relations)|participant|questioner|audience|caller|^\W*q(?:uestion)?\b", re.I)
+GENERIC_EXECUTIVE = re.compile(r"executive|company|corporate|representative|management|^\W*a(?:nswer)?\b", re.I)
+ASKS = re.compile(r"\?|\bthanks? (?:you )?(?:so much |very much )?for taking\b|\bmy (?:first |next |last )?question\b|\bcongrat", re.I)
+CALLS_BY_NAME = re.compile(r"\bquestions? for (?:you|the)\b", re.I)
+
+
+def assign_roles(turns: Sequence[Turn], participants: Sequence[Participant], company: str | None = None) -> dict[str, str]:
+    """Return a role for every speaker name that occurs in ``turns`` (sections must be set)."""
+    speakers = list(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
+    roles: dict[str, str] = {}
+    for speaker in speakers:
+        role = _stated(speaker, turns, participants, company)
+        if role is not None:
+            roles[speaker] = role
+    _from_prepared(turns, roles)
+    _from_introductions(turns, roles)
+    _from_conversation(turns, speakers, roles)
+    return {speaker: roles.get(speaker, UNKNOWN) for speaker in speakers}
+
+
+def find_participant(name: str, participants: Sequence[Participant]) -> Participant | None:
+    """The participant that a speaker's name stands for; an equal name goes before a variant of it."""
+    words = name_words(name)
+    exact = next((person for person in participants if name_words(person.name) == words), None)
+    if exact is not None:
+        return exact
+    matches = [person for person in participants if same_person(person.name, name)]
+    return matches[0] if matches else None
+
+
+def _stated(speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], company: str | None) -> str | None:
+    if is_operator(speaker):
+        return OPERATOR
+    own = [turn for turn in turns if turn.speaker == speaker]
+    stated = Counter(turn.role for turn in own if turn.role)
+    if stated:
+        return stated.most_common(1)[0][0]
+    person = find_participant(speaker, participants)
+    if person is not None and person.role:
+        return person.role
+    if is_generic(speaker):
+        return _generic_role(speaker)
+    titles = [turn.title for turn in own if turn.title] + ([person.title] if person and person.title else [])
+    firms = [turn.firm for turn in own if turn.firm] + ([person.firm] if person and person.firm else [])
+    return _role_of_title(titles, firms, company)
+
+
+def _generic_role(speaker: str) -> str | None:
+    if GENERIC_EXECUTIVE.search(speaker):
+        return EXECUTIVE
+    return ANALYST if GENERIC_ANALYST.search(speaker) else None
+
+
+def _role_of_title(titles: Sequence[str], firms: Sequence[str], company: str | None) -> str | None:
+    for title in titles:
+        if ANALYST_TITLE.search(title):
+            return ANALYST
+    own_firm = company is not None and any(_same_firm(firm, company) for firm in firms)
+    if own_firm:
+        return EXECUTIVE
+    if firms and company is not None and not own_firm:
+        return ANALYST
+    if any(EXECUTIVE_TITLE.search(title) for title in titles):
+        return EXECUTIVE
+    return None
+
+
+def _same_firm(firm: str, company: str) -> bool:
+    one, other = name_words(firm), name_words(company)
+    return bool(one and other) and one[0] == other[0]
+
+
+def _from_prepared(turns: Sequence[Turn], roles: dict[str, str]) -> None:
+    for turn in turns:
+        if turn.section == PREPARED and turn.speaker and turn.speaker not in roles and not is_generic(turn.speaker):
+            roles[turn.speaker] = EXECUTIVE
+
+
+def _from_introductions(turns: Sequence[Turn], roles: dict[str, str]) -> None:
+    """The first unknown voice after the operator is who was called, above all when the operator says the name."""
+    called = ""
+    fresh = False
+    for turn in turns:
+        if turn.section != QA or turn.speaker is None:
+            continue
+        if roles.get(turn.speaker) == OPERATOR:
+            called, fresh = turn.text, True
+            continue
+        if INTRODUCES.search(turn.text[-300:]) and roles.get(turn.speaker) == EXECUTIVE:
+            called, fresh = turn.text[-300:], True
+            continue
+        if turn.speaker not in roles and (_named_in(turn.speaker, called) or fresh):
+            roles[turn.speaker] = ANALYST
+        if turn.speaker in roles:
+            fresh = False
+
+
+def _named_in(speaker: str, text: str) -> bool:
+    """True when the operator's sentence holds the surname, or something one typo away from it."""
+    if not INTRODUCES.search(text):
+        return False
+    words, own = name_words(text), name_words(speaker)
+    return bool(own) and any(alike(own[-1], word) for word in words)
+
+
+def _from_conversation(turns: Sequence[Turn], speakers: Sequence[str], roles: dict[str, str]) -> None:
+    """Who is left answers when the turns come after an analyst's and ask nothing, and asks otherwise."""
+    votes: dict[str, int] = defaultdict(int)
+    before: str | None = None
+    for index, turn in enumerate(turns):
+        if turn.speaker is None:
+            continue
+        if turn.speaker not in roles:
+            after = next((roles.get(later.speaker or "") for later in turns[index + 1 :] if later.speaker != turn.speaker), None)
+            votes[turn.speaker] += (before == ANALYST) + (after == ANALYST) - (before == OPERATOR) - (after == EXECUTIVE)
+            votes[turn.speaker] -= 2 if ASKS.search(turn.text) else 0
+            votes[turn.speaker] += _called_by_executive(turn.speaker, turns[index - 1], roles) if index else 0
+        before = roles.get(turn.speaker)
+    for speaker in speakers:
+        if speaker not in roles and speaker in votes:
+            roles[speaker] = EXECUTIVE if votes[speaker] >= 0 else ANALYST
+
+
+def _called_by_executive(speaker: str, previous: Turn, roles: dict[str, str]) -> int:
+    """An executive who ends with a first name hands over to a colleague."""
+    first = name_words(speaker)[:1]
+    if roles.get(previous.speaker or "") != EXECUTIVE or not first:
+        return 0
+    return 3 if first[0] in name_words(previous.text[-80:]) else 0
