@@ -17,9 +17,17 @@ Counts = Mapping[str, float]
 class Source(Protocol):
     """Where a job's input comes from."""
 
-    root: str
-    max_items: int
-    max_bytes: int
+    @property
+    def root(self) -> str:
+        """URL below which the items' paths lie."""
+
+    @property
+    def max_items(self) -> int:
+        """Items of a shard at most."""
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes of a shard's items at most, unless one item alone is larger."""
 
     def items(self) -> list[Item]:
         """List the input. Raises InputError when there is none."""

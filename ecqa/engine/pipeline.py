@@ -39,7 +39,7 @@ def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Itera
 
     dataset = ray.data.from_items(first_block(shards), override_num_blocks=len(shards))
     for work in work_plan(job):
-        dataset = _add(dataset, work, resources)
+        dataset = _add(dataset, work, resources, len(shards))
     commit = CommitWork(job)
     dataset = dataset.map_batches(
         commit.__call__, batch_size=None, batch_format="pyarrow", compute=ray.data.TaskPoolStrategy(),
@@ -54,7 +54,7 @@ def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Itera
         ) from error
 
 
-def _add(dataset: Any, work: StageWork, resources: Resources) -> Any:
+def _add(dataset: Any, work: StageWork, resources: Resources, num_shards: int) -> Any:
     from ray.data import ActorPoolStrategy, TaskPoolStrategy
 
     common = {"batch_size": None, "batch_format": "pyarrow"}
@@ -64,7 +64,7 @@ def _add(dataset: Any, work: StageWork, resources: Resources) -> Any:
     return dataset.map_batches(
         _Actor,
         fn_constructor_args=(work,),
-        compute=_pool(wanted, ActorPoolStrategy),
+        compute=_pool(wanted, num_shards, ActorPoolStrategy),
         num_cpus=wanted.num_cpus + (_APART if wanted.num_cpus == resources.task_cpus else 0),
         num_gpus=wanted.num_gpus,
         memory=wanted.memory_bytes,
@@ -72,12 +72,11 @@ def _add(dataset: Any, work: StageWork, resources: Resources) -> Any:
     )
 
 
-def _pool(wanted: StageResources, strategy: Any) -> Any:
-    if wanted.min_actors and wanted.min_actors != wanted.actors:
-        return strategy(
-            min_size=wanted.min_actors, max_size=wanted.actors, max_tasks_in_flight_per_actor=wanted.in_flight
-        )
-    return strategy(size=wanted.actors or 1, max_tasks_in_flight_per_actor=wanted.in_flight)
+def _pool(wanted: StageResources, num_shards: int, strategy: Any) -> Any:
+    """A fixed or growing pool, never larger than there are shards."""
+    most = min(wanted.actors or 1, num_shards)
+    least = min(wanted.min_actors or most, most)
+    return strategy(min_size=least, max_size=most, max_tasks_in_flight_per_actor=wanted.in_flight)
 
 
 def _cause(error: BaseException) -> str:

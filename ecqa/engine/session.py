@@ -6,6 +6,7 @@ Ray's own lines are off by default: progress bars, worker logs and the banner he
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 
 from ecqa.core.errors import EngineError
@@ -23,18 +24,39 @@ def session(
     Inside a program that is connected already, that connection is used and kept.
     Raises EngineError when there is no cluster at the address.
     """
-    _quieten(verbose)
-    import ray
+    quieten(verbose=verbose)
+    with _stderr_closed(not verbose):
+        import ray
 
-    joined = ray.is_initialized()
-    if not joined:
-        _connect(address or os.environ.get("RAY_ADDRESS"), verbose, object_store_bytes)
+        joined = ray.is_initialized()
+        if not joined:
+            _connect(address or os.environ.get("RAY_ADDRESS"), verbose, object_store_bytes)
     try:
         _quieten_data(verbose)
-        yield ray.cluster_resources()
+        # Ray tells of dead workers on stdout, where --json promises one object.
+        with contextlib.redirect_stdout(sys.stderr):
+            yield ray.cluster_resources()
     finally:
         if not joined:
             ray.shutdown()
+
+
+@contextlib.contextmanager
+def _stderr_closed(wanted: bool) -> Iterator[None]:
+    """Ray's C++ core announces its log level on stderr as it starts, whatever that level is; failures come as exceptions."""
+    if not wanted:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def _connect(address: str | None, verbose: bool, object_store_bytes: int | None) -> None:
@@ -61,10 +83,13 @@ def _connect(address: str | None, verbose: bool, object_store_bytes: int | None)
         ) from error
 
 
-def _quieten(verbose: bool) -> None:
+def quieten(*, verbose: bool) -> None:
+    """Keep Ray silent; works best before Ray is imported."""
     if verbose:
         return
     os.environ.setdefault("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+    # The C++ core warns, for every pool, that actors get their arguments through the object store.
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     # Without it Ray warns on every machine without GPUs that it will one day leave CUDA_VISIBLE_DEVICES alone.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     logging.getLogger("ray").setLevel(logging.ERROR)

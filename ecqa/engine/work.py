@@ -83,7 +83,8 @@ class StageWork:
             return pack(header, {name: empty(recipe.schemas[name]) for name in self.keep})
         if self.reads_source:
             begin = time.perf_counter()
-            tables = {DEAD: empty(recipe.schemas[DEAD]), **recipe.source.read(header.descriptor)}
+            nothing = {name: empty(recipe.schemas[name]) for name in (DEAD, *recipe.sources)}
+            tables = {**nothing, **recipe.source.read(header.descriptor)}
             header.timings["read"] = time.perf_counter() - begin
         for stage in self.stages:
             tables |= self._run(stage, header, tables)

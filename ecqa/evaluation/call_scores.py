@@ -169,8 +169,9 @@ def _first_of_call(transcripts: pa.Table) -> pa.Table:
 
 
 def _plain_names(table: pa.Table) -> pa.Table:
-    return table.rename_columns([name.removesuffix("_max") if name.endswith("_max") else name.removesuffix("_sum")
-                                 if name not in ("call_id", "model_version") else name for name in table.column_names])  # fmt: skip
+    """Undo the suffix that an aggregation adds to every column but the keys."""
+    keys = {"call_id", "model_version"}
+    return table.rename_columns([name if name in keys else name.rpartition("_")[0] for name in table.column_names])
 
 
 def _statistics(label_set: LabelSet, totals: pa.Table, count: npt.NDArray[np.float64]) -> dict[str, pa.Array]:

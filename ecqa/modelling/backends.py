@@ -6,6 +6,7 @@ Each is imported when it is built, so a TF-IDF or a stub model never loads torch
 from typing import TYPE_CHECKING
 
 from ecqa.core.errors import ModelError
+from ecqa.modelling.hf_checkpoint import MAX_TOKENS
 from ecqa.modelling.model_dir import ModelInfo, load_model_info
 
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ def make_encoder(config: "EncodeConfig") -> "PairEncoder":
     if info.backend in {"encoder", "checkpoint"}:
         from ecqa.modelling.token_encoder import tokenizer_encoder
 
-        return tokenizer_encoder(config, info)
+        return tokenizer_encoder(config, info.path, info.max_tokens or MAX_TOKENS)
     if info.backend == "tfidf":
         from ecqa.modelling.tfidf import TfidfEncoder
 
         return TfidfEncoder(info)
     from ecqa.modelling.stub import stub_encoder
 
-    return stub_encoder(config, info)
+    return stub_encoder(config, info.max_tokens or MAX_TOKENS)
 
 
 def make_scorer(config: "ScoreConfig", info: ModelInfo) -> "WindowScorer":

@@ -5,6 +5,8 @@ of tables and of training.
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -86,16 +88,20 @@ def load_encoder(info: ModelInfo) -> MultiHeadEncoder:
     return model
 
 
-def load_backbone(path: Path) -> nn.Module:
-    """Load the encoder of a directory in float32, without the pooler that we do not use where its class allows that."""
+def load_backbone(path: Path, **changes: object) -> nn.Module:
+    """Load the encoder of a directory in float32, without the pooler that we do not use where its class allows that.
+
+    changes: values of its config to replace. Raises ModelError when it does not load.
+    """
     from transformers import AutoConfig, AutoModel
 
     try:
-        config = AutoConfig.from_pretrained(str(path), local_files_only=True)
+        config = AutoConfig.from_pretrained(str(path), local_files_only=True, **changes)
         extra = {"add_pooling_layer": False} if config.model_type in {"bert", "roberta", "xlm-roberta"} else {}
-        encoder: nn.Module = AutoModel.from_pretrained(
-            str(path), config=config, dtype=torch.float32, attn_implementation="sdpa", local_files_only=True, **extra
-        )
+        with _quiet_transformers():
+            encoder: nn.Module = AutoModel.from_pretrained(
+                str(path), config=config, dtype=torch.float32, local_files_only=True, **extra
+            )
     except (OSError, ValueError, KeyError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"model directory {path}: its encoder does not load: {_first_line(error)}") from error
     return encoder
@@ -106,9 +112,10 @@ def load_checkpoint(info: ModelInfo) -> CheckpointClassifier:
     from transformers import AutoModelForSequenceClassification
 
     try:
-        classifier: nn.Module = AutoModelForSequenceClassification.from_pretrained(
-            str(info.path), dtype=torch.float32, local_files_only=True
-        )
+        with _quiet_transformers():
+            classifier: nn.Module = AutoModelForSequenceClassification.from_pretrained(
+                str(info.path), dtype=torch.float32, local_files_only=True
+            )
     except (OSError, ValueError, KeyError, SafetensorError, RuntimeError) as error:
         raise ModelError(f"model directory {info.path}: it does not load: {_first_line(error)}") from error
     return CheckpointClassifier(classifier)
@@ -122,23 +129,44 @@ def save_encoder(model: MultiHeadEncoder, path: Path, content: ModelFile, tokeni
     encoder.config.architectures = [type(encoder).__name__]
     encoder.config.dtype = "float16"
     encoder.config.save_pretrained(path)
-    save_file({name: value.contiguous() for name, value in halves.items()}, path / "model.safetensors", {"format": "pt"})
-    save_file(_split_heads(model), path / HEADS_FILE)
+    _save({name: value.contiguous() for name, value in halves.items()}, path / "model.safetensors")
+    _save(_split_heads(model), path / HEADS_FILE)
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         if (tokenizer_from / name).is_file():
             shutil.copyfile(tokenizer_from / name, path / name)
     write_model_file(path, content)
 
 
+def _save(tensors: dict[str, torch.Tensor], file: Path) -> None:
+    save_file(tensors, file, {"format": "pt"})
+    file.chmod(0o644)
+
+
 def _split_heads(model: MultiHeadEncoder) -> dict[str, torch.Tensor]:
     """Heads stay float32: they are small, and the evasion head is fitted apart."""
     sizes = [len(label_set.labels) for label_set in model.label_sets]
-    weights, biases = model.heads.weight.detach().split(sizes), model.heads.bias.detach().split(sizes)
+    weights, biases = torch.split(model.heads.weight.detach(), sizes), torch.split(model.heads.bias.detach(), sizes)
     tensors = {}
     for label_set, weight, bias in zip(model.label_sets, weights, biases, strict=True):
         tensors[f"{label_set.name}.weight"] = weight.float().contiguous().clone()
         tensors[f"{label_set.name}.bias"] = bias.float().contiguous().clone()
     return tensors
+
+
+@contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """No progress bar and no report of unused weights (the pooler) while a model loads."""
+    from transformers.utils import logging
+
+    verbosity, had_bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if had_bar:
+            logging.enable_progress_bar()
 
 
 def _first_line(error: BaseException) -> str:

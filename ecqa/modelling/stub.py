@@ -27,12 +27,12 @@ TAXONOMIES = ("subjectivity-v1", "evasion-v1")
 BATCH_TOKENS, MAX_PADDING = 8192, 0.05
 
 
-def stub_encoder(config: "EncodeConfig", info: ModelInfo) -> TokenEncoder:
+def stub_encoder(config: "EncodeConfig", longest: int) -> TokenEncoder:
     """Words as tokens, their CRC-32 as ids, in the template of BERT."""
     middle, suffix = np.array([2], np.int32), np.array([2], np.int32)
     types = (np.array([0], np.int32), 0, np.array([0], np.int32), 1, np.array([1], np.int32))
     template = PairTemplate(np.array([1], np.int32), middle, suffix, types)
-    return TokenEncoder(_tokenise, template, window_limits(config, info, template.num_special))
+    return TokenEncoder(_tokenise, template, window_limits(config, longest, template.num_special))
 
 
 def _tokenise(texts: Sequence[str]) -> list[Ids]:
@@ -54,7 +54,7 @@ class StubScorer:
         lengths = np.diff(offsets).astype(np.int64)
         hashes = [zlib.crc32(flat[start:stop].tobytes()) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
         columns = np.arange(1, self.num_labels + 1, dtype=np.uint64) << np.uint64(32)
-        logits = (_mix(np.array(hashes, np.uint64)[:, None] + columns) % np.uint64(4096)).astype(np.float32) / 1024
+        logits: NDArray[np.float32] = (_mix(np.array(hashes, np.uint64)[:, None] + columns) % np.uint64(4096)).astype(np.float32) / np.float32(1024)
         batches = [
             Batch(len(rows), int(lengths[rows].sum()), int(lengths[rows].max()) * len(rows))
             for rows in token_batches(lengths, BATCH_TOKENS, MAX_PADDING)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from ecqa.modelling.encoding import EncodeConfig
-    from ecqa.modelling.model_dir import ModelInfo
 
 Ids = NDArray[np.int32]
 Tokenise = Callable[[Sequence[str]], list[Ids]]
@@ -130,15 +129,14 @@ def _segments(types: tuple[Ids, int, Ids, int, Ids], num_question: int, num_answ
     return np.concatenate(parts).astype(np.int8)
 
 
-def window_limits(config: "EncodeConfig", info: "ModelInfo", num_special: int) -> WindowLimits:
+def window_limits(config: "EncodeConfig", longest: int, num_special: int) -> WindowLimits:
     """Fill what the config leaves open: the model's length, half of it for the question, an eighth of overlap.
 
-    Raises ConfigError when the values do not fit the model or each other.
+    longest: tokens the model takes. Raises ConfigError when the values do not fit the model or each other.
     """
-    longest = info.max_tokens or config.max_tokens or 0
     max_tokens = config.max_tokens or longest
     if max_tokens > longest:
-        raise ConfigError(f"max_tokens {max_tokens}: the model {info.name} takes {longest} at most")
+        raise ConfigError(f"max_tokens {max_tokens}: the model {config.model} takes {longest} at most")
     room = max_tokens - num_special
     budget = room // 2 if config.question_budget is None else config.question_budget
     overlap = room // 8 if config.answer_overlap is None else config.answer_overlap
@@ -150,16 +148,16 @@ def window_limits(config: "EncodeConfig", info: "ModelInfo", num_special: int) -
     return WindowLimits(max_tokens, budget, overlap)
 
 
-def tokenizer_encoder(config: "EncodeConfig", info: "ModelInfo") -> TokenEncoder:
-    """Build the encoder of a model directory from its fast tokenizer."""
-    tokenizer = load_tokenizer(info.path)
-    template = pair_template(tokenizer, with_types=(read_config(info.path).get("type_vocab_size") or 0) > 1)
+def tokenizer_encoder(config: "EncodeConfig", path: Path, longest: int) -> TokenEncoder:
+    """Build the encoder of a directory with a fast tokenizer, whose model takes ``longest`` tokens."""
+    tokenizer = load_tokenizer(path)
+    template = pair_template(tokenizer, with_types=(read_config(path).get("type_vocab_size") or 0) > 1)
 
     def tokenise(texts: Sequence[str]) -> list[Ids]:
         encoded = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [np.array(item.ids, np.int32) for item in encoded]
 
-    return TokenEncoder(tokenise, template, window_limits(config, info, template.num_special))
+    return TokenEncoder(tokenise, template, window_limits(config, longest, template.num_special))
 
 
 def load_tokenizer(path: Path) -> "Tokenizer":
@@ -183,7 +181,7 @@ def _converted_tokenizer(path: Path) -> "Tokenizer":
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True).backend_tokenizer
+        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True).backend_tokenizer
     except (OSError, ValueError, AttributeError) as error:
         cause = str(error).strip().splitlines()[0]
         raise ModelError(f"model directory {path}: no fast tokenizer can be made of its files: {cause}") from error

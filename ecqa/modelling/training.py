@@ -5,6 +5,7 @@ has in its pair; heads count alike. The best epoch on the validation pairs is ke
 """
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Literal
@@ -33,6 +34,7 @@ class TrainConfig(BaseModel):
 
     epochs: the learning rate falls to 0 over them. patience: epochs without a better validation macro-F1 before it stops.
     class_weights: "balanced" is n / (classes x count), "inverse_sqrt" its square root, both scaled to a mean of 1 a pair.
+    frozen_layers: the embeddings and so many lowest layers stay as they are; None trains everything.
     batch_tokens: computed tokens of a batch. precision: of the matrix products; weights stay float32.
     """
 
@@ -48,6 +50,7 @@ class TrainConfig(BaseModel):
     weight_decay: float = Field(default=0.01, ge=0)
     warmup_share: float = Field(default=0.1, ge=0, lt=1)
     dropout: float = Field(default=0.1, ge=0, lt=1)
+    frozen_layers: int | None = Field(default=0, ge=0)
     class_weights: Literal["none", "inverse_sqrt", "balanced"] = "inverse_sqrt"
     validation_share: float = Field(default=0.15, gt=0, lt=1)
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -136,7 +139,7 @@ def _train_epoch(
         labels = torch.from_numpy(data.labels[data.pair[rows]])
         loss = multi_head_loss(logits, labels, torch.from_numpy(data.weights[rows]), class_weights)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
@@ -152,7 +155,7 @@ def multi_head_loss(
     logits [windows, all labels], labels [windows, heads], window_weights [windows], class_weights one vector a head.
     """
     total = logits.new_zeros(())
-    parts = logits.split([len(weights) for weights in class_weights], dim=1)
+    parts = torch.split(logits, [len(weights) for weights in class_weights], dim=1)
     for head, (part, weights) in enumerate(zip(parts, class_weights, strict=True)):
         known = labels[:, head] >= 0
         if not known.any():
@@ -198,7 +201,9 @@ def make_optimizer(model: MultiHeadEncoder, config: TrainConfig, num_steps: int)
     def is_plain(name: str, value: torch.Tensor) -> bool:
         return value.ndim < 2 or "LayerNorm" in name
 
-    encoder = list(model.encoder.named_parameters())
+    for name, value in model.encoder.named_parameters():
+        value.requires_grad_(not is_frozen(name, config.frozen_layers))
+    encoder = [(name, value) for name, value in model.encoder.named_parameters() if value.requires_grad]
     groups = [
         {"params": [v for n, v in encoder if not is_plain(n, v)], "weight_decay": config.weight_decay},
         {"params": [v for n, v in encoder if is_plain(n, v)], "weight_decay": 0.0},
@@ -215,6 +220,14 @@ def make_optimizer(model: MultiHeadEncoder, config: TrainConfig, num_steps: int)
     return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, rate)
 
 
+def is_frozen(name: str, frozen_layers: int | None) -> bool:
+    """Whether an encoder's parameter (``embeddings...`` or ``encoder.layer.3...``) stays as it is."""
+    if frozen_layers is None:
+        return False
+    layer = re.match(r"(?:\w+\.)*layers?\.(\d+)\.", name)
+    return name.startswith("embeddings.") or (layer is not None and int(layer[1]) < frozen_layers)
+
+
 def predict(model: MultiHeadEncoder, data: EncodedPairs, config: TrainConfig) -> dict[str, NDArray[np.float32]]:
     """Pooled probabilities [pairs, labels] of every label set."""
     logits = _by_window(data, config, lambda inputs: model(**inputs), model)
@@ -226,11 +239,18 @@ def predict(model: MultiHeadEncoder, data: EncodedPairs, config: TrainConfig) ->
     return result
 
 
+def predict_logits(model: MultiHeadEncoder, data: EncodedPairs, config: TrainConfig) -> NDArray[np.float32]:
+    """Logits [pairs, labels of all label sets]; those of a pair's windows are averaged by weight."""
+    return _mean_of_windows(_by_window(data, config, lambda inputs: model(**inputs), model), data)
+
+
 def pooled_features(model: MultiHeadEncoder, data: EncodedPairs, config: TrainConfig) -> NDArray[np.float32]:
     """Pooled vectors [pairs, hidden]; those of a pair's windows are averaged by weight."""
-    features = _by_window(data, config, lambda inputs: model.features(**inputs), model)
-    summed = np.add.reduceat(features * data.weights[:, None], data.starts, axis=0)
-    return np.asarray(summed, np.float32)
+    return _mean_of_windows(_by_window(data, config, lambda inputs: model.features(**inputs), model), data)
+
+
+def _mean_of_windows(values: NDArray[np.float32], data: EncodedPairs) -> NDArray[np.float32]:
+    return np.asarray(np.add.reduceat(values * data.weights[:, None], data.starts, axis=0), np.float32)
 
 
 def _by_window(

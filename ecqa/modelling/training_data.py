@@ -73,7 +73,7 @@ def _label_indices(path: Path, label_set: LabelSet, column: "pd.Series[str]") ->
     unknown = sorted(set(given.dropna()) - set(places))
     if unknown:
         raise InputError(f"labelled pairs {path}: {label_set.name} has unknown labels {unknown}; known {list(places)}")
-    return given.map(places).fillna(MISSING).to_numpy(dtype=np.int64)
+    return np.array(given.map(places).fillna(MISSING), np.int64)
 
 
 def _label_text(value: object) -> str | None:

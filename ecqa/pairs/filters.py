@@ -45,7 +45,9 @@ class FilterTransform:
         failures = [(no_question, "empty_question"), (no_answer, "empty_answer")]
         failures += self._failures(question, answer, asked, answered)
         reason = pc.case_when(
-            pc.make_struct(*(mask for mask, _ in failures)), *(pa.scalar(name) for _, name in failures), pa.scalar(None, pa.string())
+            pc.make_struct(*(mask for mask, _ in failures)),
+            *(pa.scalar(name) for _, name in failures),
+            pa.scalar(None, pa.string()),
         )
         columns = {
             "pair_id": pairs["pair_id"],

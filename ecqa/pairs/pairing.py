@@ -7,7 +7,7 @@ with their short reply, moderator lines and closings, and start afresh at every 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ecqa.pairs.turn_kinds import (
     ASK_BACK,
@@ -20,12 +20,25 @@ from ecqa.pairs.turn_kinds import (
     THANKS,
     answer_kind,
     asker_kind,
+    breaks_off,
+    calls_name,
     closes_call,
     content_words,
+    is_farewell,
+    is_trouble,
 )
 
-QUESTION, ANSWER = "question", "answer"
-NO_ANSWER, NO_QUESTION, OPERATOR, UNKNOWN, CLARIFICATION = "no_answer", "no_question", "operator", "unknown_speaker", "clarification"
+QUESTION, ANSWER, NO_ANSWER, NO_QUESTION = "question", "answer", "no_answer", "no_question"
+OPERATOR, CLARIFICATION = "operator", "clarification"
+
+SHORT_REMARK = 15
+"""Words; up to it a remark into somebody's answer is no turn of its own."""
+SHORT_NOD = 8
+"""Words; up to it a colleague's remark before the speaker resumes is none either."""
+SHORT_REPLY = 25
+"""Words; up to it a reply to a question back adds nothing to the question."""
+MODERATORS_QUESTION = 12
+"""Content words; from it on an executive's turn with a question mark can be a question read out for others."""
 
 
 @dataclass(frozen=True)
@@ -52,34 +65,9 @@ class Pair:
     exchange: int
 
 
-@dataclass
-class _State:
-    names: frozenset[str]
-    uses: list[str]
-    pairs: list[Pair] = field(default_factory=list)
-    question: list[int] = field(default_factory=list)
-    asker: str | None = None
-    answers: dict[str | None, list[int]] = field(default_factory=dict)
-    floor: int = 0
-    exchange: int = 0
-    asked_back: bool = False
-    floor_asker: str | None = None
-
-
 def pair_turns(speeches: Sequence[Speech]) -> tuple[list[Pair], list[str]]:
     """Return the pairs in order, and for every turn its use: question, answer, or why it is in no pair."""
-    state = _State(first_names(speeches), [NO_QUESTION] * len(speeches))
-    for index, speech in enumerate(speeches):
-        if speech.role == "operator":
-            _flush(state)
-            state.floor_asker = None
-            state.uses[index] = OPERATOR
-        elif _asks(speeches, index, state):
-            _take_asker(speeches, index, state)
-        else:
-            _take_answer(speeches, index, state)
-    _flush(state)
-    return state.pairs, state.uses
+    return _Session(speeches).pair()
 
 
 def first_names(speeches: Sequence[Speech]) -> frozenset[str]:
@@ -88,104 +76,210 @@ def first_names(speeches: Sequence[Speech]) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 1)
 
 
-def _asks(speeches: Sequence[Speech], index: int, state: _State) -> bool:
-    """Analysts ask. A moderator, or an executive who reads out questions, asks when a colleague answers next."""
-    speech = speeches[index]
-    if speech.role == "analyst":
-        return True
-    if speech.role == "unknown":
-        return "?" in speech.text and not state.question
-    if state.question or "?" not in speech.text or index + 1 >= len(speeches):
-        return False
-    following = speeches[index + 1]
-    answered = following.role == "executive" and following.speaker != speech.speaker
-    kind = answer_kind(speech.text, state.names)
-    return answered and kind == SUBSTANCE and len(speech.text.split()) >= 8 and answer_kind(following.text, state.names) == SUBSTANCE
+class _Session:
+    """Walks the turns once; holds the open question and who has answered it."""
 
+    def __init__(self, speeches: Sequence[Speech]) -> None:
+        self.speeches = speeches
+        self.names = first_names(speeches)
+        self.uses = [NO_QUESTION] * len(speeches)
+        self.last_asker = max((i for i, speech in enumerate(speeches) if speech.role == "analyst"), default=-1)
+        self.pairs: list[Pair] = []
+        self.question: list[int] = []
+        self.answers: list[tuple[str | None, list[int]]] = []
+        self.asker: str | None = None
+        self.holder: str | None = None
+        self.responders: set[str | None] = set()
+        self.floor = self.exchange = 0
+        self.asked_back = self.trouble = False
 
-def _take_asker(speeches: Sequence[Speech], index: int, state: _State) -> None:
-    speech = speeches[index]
-    kind = asker_kind(speech.text, state.names)
-    if kind != SUBSTANCE:
-        state.uses[index] = kind
-        return
-    if state.question and not state.answers:
-        _ask_on(speeches, index, state)
-        return
-    _flush(state)
-    _begin(index, speech, state)
+    def pair(self) -> tuple[list[Pair], list[str]]:
+        for index, speech in enumerate(self.speeches):
+            if speech.role == "operator":
+                self._flush()
+                self.holder = None
+                self.uses[index] = OPERATOR
+            elif self._asks(index):
+                self._take_asker(index)
+            else:
+                self._take_answer(index)
+        self._flush()
+        return self.pairs, self.uses
 
+    def _next(self, index: int) -> Speech | None:
+        return self.speeches[index + 1] if index + 1 < len(self.speeches) else None
 
-def _begin(index: int, speech: Speech, state: _State) -> None:
-    if speech.speaker != state.floor_asker:
-        state.floor += 1
-        state.floor_asker = speech.speaker
-    state.question, state.asker, state.asked_back = [index], speech.speaker, False
+    def _colleague_follows(self, index: int) -> bool:
+        following = self._next(index)
+        return (
+            following is not None
+            and following.role == "executive"
+            and following.speaker != self.speeches[index].speaker
+        )
 
+    # Askers
 
-def _ask_on(speeches: Sequence[Speech], index: int, state: _State) -> None:
-    """A second substantive turn before any answer: a reply to a question back, the rest of a cut question, or anew."""
-    speech = speeches[index]
-    text = speech.text
-    before = speeches[state.question[-1]].text
-    if speech.speaker != state.asker:
-        _flush(state)
-        _begin(index, speech, state)
-    elif state.asked_back and len(text.split()) <= 25 and len(text) < len(before):
-        state.uses[index] = CLARIFICATION
-        state.asked_back = False
-    elif len(content_words(before, state.names)) <= 4 and "?" not in before:
-        state.uses[state.question[-1]] = NO_ANSWER
-        state.question = [index]
-    else:
-        state.question.append(index)
+    def _asks(self, index: int) -> bool:
+        """Analysts ask. A moderator, or an executive who reads out questions, asks when a colleague answers next."""
+        speech = self.speeches[index]
+        if speech.role == "analyst":
+            return True
+        waiting = bool(self.question) and not self.answers
+        if speech.role == "unknown":
+            return "?" in speech.text and not waiting
+        return not waiting and speech.speaker not in self.responders and self._reads_out(index)
 
+    def _reads_out(self, index: int) -> bool:
+        speech, following = self.speeches[index], self._next(index)
+        if "?" not in speech.text[-40:] or following is None or not self._colleague_follows(index):
+            return False
+        before = self.speeches[index - 1] if index else None
+        if before is not None and before.role == "executive" and before.text.rstrip().endswith("?"):
+            return False
+        long = len(content_words(speech.text, self.names)) >= MODERATORS_QUESTION
+        kinds = answer_kind(speech.text, self.names), answer_kind(following.text, self.names)
+        return long and kinds == (SUBSTANCE, SUBSTANCE)
 
-def _take_answer(speeches: Sequence[Speech], index: int, state: _State) -> None:
-    speech = speeches[index]
-    kind = answer_kind(speech.text, state.names)
-    if not state.question:
-        state.uses[index] = _use_without_question(speech, kind)
-        return
-    mine = speech.speaker in state.answers
-    if kind == ASK_BACK and _is_answered_by_asker(speeches, index, state):
-        state.uses[index], state.asked_back = ASK_BACK, True
-    elif kind in (GREETING, THANKS, HAND_OFF, NEXT_CALLER):
-        state.uses[index] = kind
+    def _take_asker(self, index: int) -> None:
+        kind = asker_kind(self.speeches[index].text, self.names)
+        if kind != SUBSTANCE:
+            self.uses[index] = kind
+        elif self.question and not self.answers:
+            self._ask_on(index)
+        elif self._cuts_in(index):
+            self.uses[index] = INTERJECTION
+        else:
+            self._flush()
+            self._begin(index)
+
+    def _begin(self, index: int) -> None:
+        speaker = self.speeches[index].speaker
+        if speaker != self.holder:
+            self.floor += 1
+            self.holder = speaker
+        self.question, self.asker = [index], speaker
+        self.asked_back = self.trouble = False
+
+    def _ask_on(self, index: int) -> None:
+        """A second turn before any answer: a reply to a question back, the rest of a cut question, or the real one."""
+        speech = self.speeches[index]
+        before = self.speeches[self.question[-1]].text
+        if speech.speaker != self.asker:
+            self._flush()
+            self._begin(index)
+        elif self.trouble and "?" in speech.text:
+            self._replace_question(index)
+        elif self.asked_back and len(speech.text.split()) <= SHORT_REPLY and len(speech.text) < len(before):
+            self.uses[index] = CLARIFICATION
+            self.asked_back = False
+        elif "?" not in before and before.rstrip().endswith((".", "!")):
+            # A remark that drew a courtesy, and then the question.
+            self._replace_question(index)
+        else:
+            self.question.append(index)
+
+    def _replace_question(self, index: int) -> None:
+        self.uses[self.question[-1]] = NO_ANSWER
+        self.question, self.trouble = [index], False
+
+    def _cuts_in(self, index: int) -> bool:
+        """A short remark into an answer that breaks off and is taken up again belongs to the exchange."""
+        following = self._next(index)
+        if not self.answers or following is None or self.speeches[index].speaker != self.asker:
+            return False
+        before, responder = self.speeches[index - 1], self.answers[-1][0]
+        text = self.speeches[index].text
+        short = "?" not in text and len(text.split()) <= SHORT_REMARK
+        return short and before.speaker == following.speaker == responder and breaks_off(before.text)
+
+    # Respondents
+
+    def _take_answer(self, index: int) -> None:
+        speech = self.speeches[index]
+        if not self.question:
+            self.uses[index] = self._use_without_question(index)
+            return
+        kind = self._kind_in_place(index)
+        if kind == SUBSTANCE:
+            self.responders.add(speech.speaker)
+            self._add_answer(index)
+            return
+        self.uses[index] = kind
+        self.asked_back = kind == ASK_BACK
+        self.trouble = self.asked_back and is_trouble(speech.text)
         if kind == NEXT_CALLER:
-            _flush(state)
-    elif kind == INTERJECTION and (state.answers and not mine or _is_cut(speeches, index, state)):
-        state.uses[index] = INTERJECTION
-    else:
-        state.answers.setdefault(speech.speaker, []).append(index)
+            self._flush()
 
+    def _use_without_question(self, index: int) -> str:
+        text = self.speeches[index].text
+        kind = answer_kind(text, self.names)
+        if kind in (GREETING, THANKS, INTERJECTION, NEXT_CALLER, HAND_OFF):
+            return kind
+        return CLOSING if index > self.last_asker or closes_call(text) else NO_QUESTION
 
-def _use_without_question(speech: Speech, kind: str) -> str:
-    if kind in (GREETING, THANKS, INTERJECTION, NEXT_CALLER, HAND_OFF):
+    def _add_answer(self, index: int) -> None:
+        """The same executive goes on in the same row, also after a nod; after a colleague's answer a new row begins.
+
+        Not when what follows is short, or what went before broke off: the two were talking in turns.
+        """
+        speaker = self.speeches[index].speaker
+        own = next((indices for name, indices in reversed(self.answers) if name == speaker), None)
+        if own is not None and (self.answers[-1][0] == speaker or self._goes_on(own[-1], index)):
+            own.append(index)
+        else:
+            self.answers.append((speaker, [index]))
+
+    def _goes_on(self, before: int, index: int) -> bool:
+        return len(self.speeches[index].text.split()) <= SHORT_REMARK or breaks_off(self.speeches[before].text)
+
+    def _kind_in_place(self, index: int) -> str:
+        """The kind of an executive's turn while a question is open, given who speaks before and after it."""
+        speech, following = self.speeches[index], self._next(index)
+        kind = answer_kind(speech.text, self.names)
+        thanked = index > 0 and self.uses[index - 1] in (THANKS, GREETING) and bool(self.answers)
+        if self._colleague_follows(index) and calls_name(speech.text, self.names):
+            return HAND_OFF
+        if kind == ASK_BACK:
+            return ASK_BACK if following is not None and following.speaker == self.asker else SUBSTANCE
+        if index > self.last_asker and (is_farewell(speech.text) or (thanked and closes_call(speech.text))):
+            return CLOSING
+        if self.answers and self.answers[-1][0] != speech.speaker:
+            resumes = following is not None and following.speaker == self.answers[-1][0]
+            if kind == INTERJECTION or (resumes and len(speech.text.split()) <= SHORT_NOD):
+                return INTERJECTION
+        if kind == INTERJECTION:
+            return INTERJECTION if thanked or self._is_cut(index) else SUBSTANCE
         return kind
-    return CLOSING if closes_call(speech.text) else NO_QUESTION
 
+    def _is_cut(self, index: int) -> bool:
+        """The question before breaks off and its asker goes on after the nod."""
+        before, following = self.speeches[self.question[-1]].text.rstrip(), self._next(index)
+        goes_on = following is not None and following.speaker == self.asker
+        return goes_on and not self.answers and not before.endswith(("?", "."))
 
-def _is_answered_by_asker(speeches: Sequence[Speech], index: int, state: _State) -> bool:
-    following = speeches[index + 1] if index + 1 < len(speeches) else None
-    return following is not None and following.speaker == state.asker
+    def _flush(self) -> None:
+        """Close the open question: one pair for each executive who answered it."""
+        answered = bool(self.answers) and not self._is_chat()
+        for responder, indices in self.answers:
+            if answered:
+                self.pairs.append(
+                    Pair(tuple(self.question), tuple(indices), self.asker, responder, self.floor, self.exchange)
+                )
+            for index in indices:
+                self.uses[index] = ANSWER if answered else INTERJECTION
+        for index in self.question:
+            self.uses[index] = QUESTION if answered else NO_ANSWER
+        self.exchange += 1
+        self.question, self.answers = [], []
+        self.asked_back = self.trouble = False
 
-
-def _is_cut(speeches: Sequence[Speech], index: int, state: _State) -> bool:
-    """The question before breaks off and its asker goes on after the nod."""
-    before = speeches[state.question[-1]].text.rstrip()
-    following = speeches[index + 1] if index + 1 < len(speeches) else None
-    goes_on = following is not None and following.speaker == state.asker
-    return goes_on and not state.answers and not before.endswith(("?", "."))
-
-
-def _flush(state: _State) -> None:
-    """Close the open question: one pair for each executive who answered it."""
-    for responder, indices in state.answers.items():
-        state.pairs.append(Pair(tuple(state.question), tuple(indices), state.asker, responder, state.floor, state.exchange))
-        for index in indices:
-            state.uses[index] = ANSWER
-    for index in state.question:
-        state.uses[index] = QUESTION if state.answers else NO_ANSWER
-    state.exchange += 1
-    state.question, state.answers, state.asked_back = [], {}, False
+    def _is_chat(self) -> bool:
+        """A short remark without a question that drew only a nod."""
+        asked = " ".join(self.speeches[index].text for index in self.question)
+        if "?" in asked or len(content_words(asked, self.names)) > MODERATORS_QUESTION:
+            return False
+        return all(
+            answer_kind(self.speeches[index].text, self.names) == INTERJECTION
+            for _, indices in self.answers
+            for index in indices
+        )

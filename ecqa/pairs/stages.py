@@ -85,7 +85,13 @@ def _join(turns: Sequence[Row], indices: Sequence[int]) -> str:
 
 
 def _row(
-    transcript: Row, turns: Sequence[Row], pair: Pair, position: int, pair_id: str, text: tuple[str, str], link: str | None
+    transcript: Row,
+    turns: Sequence[Row],
+    pair: Pair,
+    position: int,
+    pair_id: str,
+    text: tuple[str, str],
+    link: str | None,
 ) -> Row:
     asker, responder = turns[pair.question[0]], turns[pair.answer[0]]
     return {

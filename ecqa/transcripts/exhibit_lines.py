@@ -9,35 +9,59 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ecqa.transcripts.document import Participant, Turn, join_turns
-from ecqa.transcripts.headers import ANGLED, QUESTION_MARK, TITLE, Header, is_name, parse_header, parse_participant
+from ecqa.transcripts.headers import (
+    ABBREVIATED,
+    ANGLED,
+    QUESTION_MARK,
+    TITLE,
+    Header,
+    is_name,
+    parse_header,
+    parse_participant,
+)
 from ecqa.transcripts.html_blocks import Block
 from ecqa.transcripts.names import alike, is_generic, is_operator, name_words, same_person
-from ecqa.transcripts.sections import HEADING, PREPARED, QA
+from ecqa.transcripts.sections import HEADING, INTRODUCES, PREPARED, QA
 
 PARTICIPANTS = re.compile(
-    r"^\W*(?:(?P<own>corporate|company|management|executive|internal)|(?P<other>conference call|other|external|analysts?|call))?"
+    r"^\W*(?:(?P<own>corporate|company|management|executive|internal)|(?P<other>conference call|other|external|"
+    r"analysts?|call))?"
     r"\s*(?:participants?|representatives|attendees|speakers|analysts|executives)\s*:?\W*$",
     re.I,
 )
 PRESENTATION = re.compile(
-    r"^\W*(?:presentation|prepared remarks|management discussion(?: section)?|opening remarks|transcript|corporate presentation)\s*:?\W*$", re.I
+    r"^\W*(?:presentation|prepared remarks|management discussion(?: section)?|opening remarks|transcript|"
+    r"corporate presentation)\s*:?\W*$",
+    re.I,
 )
 ENDING = re.compile(
-    r"^\W*(?:disclaimer|caution(?:ary)? (?:concerning|regarding|statement|note)\b.*|forward[- ]looking (?:statements?|information)\b.{0,40}|"
-    r"(?:ir|investor|media)(?: relations)? contacts?\b.{0,30}|about [A-Z].{0,60}|additional information\b.{0,60}|no offer\b.*|non-gaap\b.{0,60}|"
-    r"participants in the .{0,60}|non-solicitation|important (?:information|additional)\b.*|#\s?#\s?#|\* ?\* ?\*|copyright\b.*|reconciliation of\b.*)$",
+    r"^\W*(?:disclaimer|caution(?:ary)? (?:concerning|regarding|statement|note)\b.*|"
+    r"forward[- ]looking (?:statements?|information)\b.{0,40}|"
+    r"(?:ir|investor|media)(?: relations)? contacts?\b.{0,30}|about [A-Z].{0,60}|additional information\b.{0,60}|"
+    r"no offer\b.*|non-gaap\b.{0,60}|"
+    r"participants in the .{0,60}|non-solicitation|important (?:information|additional)\b.*|#\s?#\s?#|\* ?\* ?\*|"
+    r"copyright\b.*|reconciliation of\b.*)$",
     re.I,
 )
 CONCLUSION = re.compile(r"^\W*(?:conclusion|closing remarks|end of (?:call|transcript|q\s?&\s?a))\W*$", re.I)
 _PAGE = re.compile(r"^\W*(?:page\s*)?\d{1,3}(?:\s*(?:of|/|\|)\s*\d{1,3})?\W*$", re.I)
 _EXHIBIT = re.compile(r"^exhibit\s*99\S*$", re.I)
 _VENDOR = re.compile(
-    r"^(?:viavid has made considerable efforts|1-8\d\d-\d{3}-\d{4}\b|www\.\S+$|©|\(c\) \d{4}|copyright\b.*(?:factset|thomson|refinitiv|s&p)|"
-    r"thomson reuters streetevents|factset callstreet|refinitiv streetevents|total pages:|corrected transcript$|.*\bwww\.callstreet\.com\b)",
+    r"^(?:viavid has made considerable efforts|1-8\d\d-\d{3}-\d{4}\b|www\.\S+$|©|\(c\) \d{4}|"
+    r"copyright\b.*(?:factset|thomson|refinitiv|s&p)|"
+    r"thomson reuters streetevents|factset callstreet|refinitiv streetevents|total pages:|corrected transcript$|"
+    r".*\bwww\.callstreet\.com\b)",
     re.I,
 )
 _INLINE = re.compile(r"^(?P<label>[^:<>]{2,110}?)\s*:\s*(?P<text>\S.*)$", re.S)
-_FAREWELL = re.compile(r"\b(?:disconnect|conclude[sd]?|end of (?:the|today's) (?:call|conference)|goodbye|good bye)\b", re.I)
+_EVENT = r"(?:conference|call|event|presentation|webcast|program|meeting)"
+_FEWEST_TURNS = 3
+_FAREWELL = re.compile(
+    rf"\b(?:disconnect|{_EVENT}\b[^.]{{0,40}} (?:concluded|has ended|is over)|conclude[sd]? (?:today|the|this|"
+    rf"our)[^.]{{0,30}}{_EVENT}|"
+    rf"end of (?:the|today.s) {_EVENT}|good ?bye)\b",
+    re.I,
+)
 
 
 def strip_noise(blocks: Sequence[Block]) -> list[Block]:
@@ -56,7 +80,10 @@ def strip_noise(blocks: Sequence[Block]) -> list[Block]:
     return [
         block
         for block in marked
-        if not block.is_break and _folded(block.text) not in heads and not _VENDOR.match(block.text) and not _EXHIBIT.match(block.text)
+        if not block.is_break
+        and _folded(block.text) not in heads
+        and not _VENDOR.match(block.text)
+        and not _EXHIBIT.match(block.text)
     ]
 
 
@@ -66,7 +93,7 @@ def _folded(text: str) -> str:
 
 def _can_be_head(text: str) -> bool:
     """Short speeches ("Thank you.", "Okay.") and speakers' names repeat near page ends too, and are no running heads."""
-    if text.rstrip().endswith((".", "?", "!", "…")) and not text.rstrip().endswith(("Inc.", "Corp.", "Ltd.", "Co.")):
+    if text.rstrip().endswith((".", "?", "!", "…")) and not ABBREVIATED.search(text):
         return False
     header = parse_header(text)
     return len(text.split()) >= 2 and (header is None or not is_name(header.name) or "#" in text)
@@ -75,7 +102,9 @@ def _can_be_head(text: str) -> bool:
 def find_start(blocks: Sequence[Block]) -> int:
     """Index of the first block of the transcript proper: the last list of participants, else the first operator line."""
     operator = next((index for index, block in enumerate(blocks) if _is_operator_line(block.text)), len(blocks))
-    presentation = next((index for index, block in enumerate(blocks) if PRESENTATION.match(block.text) and index < operator), None)
+    presentation = next(
+        (index for index, block in enumerate(blocks) if PRESENTATION.match(block.text) and index < operator), None
+    )
     lists = [index for index, block in enumerate(blocks[:operator]) if PARTICIPANTS.match(block.text)]
     if lists:
         return lists[0]
@@ -99,8 +128,15 @@ def list_participants(blocks: Sequence[Block]) -> tuple[Participant, ...]:
         if heading is not None:
             inside = True
             analysts = heading["other"] or "analyst" in block.text.lower()
-            role = "analyst" if analysts else "executive" if heading["own"] or "executive" in block.text.lower() else None
-        elif inside and (PRESENTATION.match(block.text) or HEADING.match(block.text) or _is_operator_line(block.text) or len(block.text) > 220):
+            role = (
+                "analyst" if analysts else "executive" if heading["own"] or "executive" in block.text.lower() else None
+            )
+        elif inside and (
+            PRESENTATION.match(block.text)
+            or HEADING.match(block.text)
+            or _is_operator_line(block.text)
+            or len(block.text) > 220
+        ):
             inside = False
         elif inside:
             person = parse_participant(block.text, block.lead, role)
@@ -120,6 +156,7 @@ class _Reader:
     def __init__(self, blocks: Sequence[Block], people: Sequence[Participant]) -> None:
         self.blocks = blocks
         self.names = [person.name for person in people]
+        self.has_list = bool(people)
         bold = Counter(block.text.strip(" :") for block in blocks if block.bold and len(block.text) < 120)
         self.repeated = {text for text, count in bold.items() if count >= 2}
         self.turns: list[Turn] = []
@@ -127,7 +164,6 @@ class _Reader:
         self.side: str | None = None
         self.texts: list[str] = []
         self.section: str | None = None
-        self.has_sections = False
 
     def read(self) -> tuple[Turn, ...]:
         skip = False
@@ -150,12 +186,13 @@ class _Reader:
         return join_turns(self.turns)
 
     def _is_end(self, block: Block) -> bool:
-        if self.section != QA and not self.turns:
+        """The farewell of the operator ends the call unless a speaker follows; so does the heading of a disclaimer."""
+        if len(self.turns) < _FEWEST_TURNS:
             return False
-        over = self.header is not None and is_operator(self.header.name) and any(_FAREWELL.search(text) for text in self.texts)
-        return (over and self.section != PREPARED and not self._header(block) and not self._take_heading(block)) or (
-            self.section == QA and len(block.text) < 120 and ENDING.match(block.text) is not None and (block.bold or block.text.isupper())
-        )
+        operator = self.header is not None and is_operator(self.header.name)
+        if operator and any(_FAREWELL.search(text) for text in self.texts) and not CONCLUSION.match(block.text):
+            return self._header(block) is None
+        return len(block.text) < 120 and ENDING.match(block.text) is not None and (block.bold or block.text.isupper())
 
     def _take_heading(self, block: Block) -> bool:
         if PRESENTATION.match(block.text):
@@ -179,12 +216,24 @@ class _Reader:
             role = "analyst" if angled["side"] == "Q" else "executive"
             return Header(parsed.name, parsed.firm, parsed.title, role), angled["text"]
         if len(text) <= 200:
-            whole = parse_header(text.rstrip(".") if block.bold else text)
+            whole = parse_header(text if ABBREVIATED.search(text) or not block.bold else text.rstrip("."))
             if whole is not None and self._known(whole, block, text):
                 return whole, ""
-            if block.bold and self._called(text):
-                return Header(text.strip(" :")), ""
+            single = self._single_word(block)
+            if single is not None:
+                return Header(single), ""
         return self._inline(block)
+
+    def _single_word(self, block: Block) -> str | None:
+        """A lone word heads a speech when it is a listed person's first name, or in bold after the operator's call."""
+        word = block.text.strip(" :.")
+        if not re.fullmatch(r"[A-Z][a-z'’-]{2,14}", word) or not (block.bold or block.text.rstrip().endswith(":")):
+            return None
+        known = next((name for name in self.names if alike(name_words(name)[0], word.lower()) or word == name), None)
+        if (known is not None and block.text.rstrip().endswith(":")) or known == word:
+            return known
+        called = self.header is not None and is_operator(self.header.name) and INTRODUCES.search(" ".join(self.texts))
+        return word if block.bold and called else None
 
     def _inline(self, block: Block) -> tuple[Header, str] | None:
         match = _INLINE.match(block.text)
@@ -193,20 +242,24 @@ class _Reader:
         label = parse_header(match["label"])
         if label is None or len(label.name.split()) > 6:
             return None
-        if is_operator(label.name) or self._listed(label.name) or (block.lead.rstrip(": ").endswith(match["label"]) and is_name(label.name)):
+        if is_operator(label.name) or self._listed(label.name):
             return label, match["text"]
-        return None
+        bold = block.lead.rstrip(": ").endswith(match["label"]) and is_name(label.name)
+        return (label, match["text"]) if bold and (self._called(label.name) or not self.has_list) else None
 
     def _known(self, header: Header, block: Block, text: str) -> bool:
         if is_operator(header.name):
             return len(text) < 30
         if is_generic(header.name):
-            return block.bold or len(text) < 40 and text.rstrip().endswith(":")
+            return block.bold or (len(text) < 40 and text.rstrip().endswith(":"))
+        sentence = text.endswith((".", "?", "!")) and not ABBREVIATED.search(text)
         if self._listed(header.name):
-            return block.bold or bool(block.lead) or header.firm is not None or header.title is not None or not text.endswith((".", "?", "!"))
+            return block.bold or not sentence
         if not (block.bold or block.lead):
             return text.rstrip().endswith(":") and self._called(header.name)
-        return text.strip(" :") in self.repeated or self._called(header.name) or header.firm is not None
+        if self._called(header.name) or (header.firm is not None and not sentence):
+            return True
+        return text.strip(" :") in self.repeated and (self.section == QA or not self.has_list)
 
     def _listed(self, name: str) -> bool:
         return any(same_person(name, known) for known in self.names)
@@ -217,7 +270,9 @@ class _Reader:
         if not words or len(words) > 5 or not self.texts or len(name) > 60 or not name[:1].isupper():
             return False
         said = name_words(" ".join(self.texts)[-400:])
-        return any(alike(words[-1], word) for word in said) and (len(words) > 1 or self.header is not None and is_operator(self.header.name))
+        return any(alike(words[-1], word) for word in said) and (
+            len(words) > 1 or (self.header is not None and is_operator(self.header.name))
+        )
 
     def _title_line(self, index: int, header: tuple[Header, str]) -> Header | None:
         """Some vendors print the title on a line below the name, in the same type."""
@@ -225,7 +280,12 @@ class _Reader:
         if inline or found.firm or found.title or is_operator(found.name) or index + 1 >= len(self.blocks):
             return None
         block, below = self.blocks[index], self.blocks[index + 1]
-        if len(below.text) > 160 or below.bold != block.bold or not TITLE.search(below.text) or below.text.endswith(("?", "!")):
+        if (
+            len(below.text) > 160
+            or below.bold != block.bold
+            or not TITLE.search(below.text)
+            or below.text.endswith(("?", "!"))
+        ):
             return None
         if not below.bold and below.text.endswith("."):
             return None
@@ -257,5 +317,7 @@ class _Reader:
     def _close(self) -> None:
         if self.header is not None:
             header = self.header
-            self.turns.append(Turn(header.name, "\n".join(self.texts), header.title, header.firm, header.role, self.section))
+            self.turns.append(
+                Turn(header.name, "\n".join(self.texts), header.title, header.firm, header.role, self.section)
+            )
         self.header, self.texts = None, []

@@ -13,17 +13,38 @@ DASH = re.compile(r"\s+[-–—]+\s+|\s*[–—]\s+|\s+[–—]\s*|\s*--\s*|(?<=
 ANGLED = re.compile(r"^\W{0,2}<?\s*(?P<side>[QA])\s*[-–—]\s*(?P<name>[^<>]{2,90}?)\s*>\s*:?\s*(?P<text>.*)$", re.S)
 QUESTION_MARK = re.compile(r"^(?P<side>Q|A|Question|Answer)\s*[:.]\s+(?P<text>\S.*)$", re.S)
 TITLE = re.compile(
-    r"\b(?:analyst|president|chief|c[efosimtr]o|officer|director|chair\w*|founder|treasurer|controller|manager|partner|head|"
-    r"investor relations|\bir\b|vp|[es]vp|counsel|secretary|professor|consultant|associate|executive|principal|strategist)\b",
+    r"\b(?:analyst|president|chief|c[efosimtr]o|officer|director|chair\w*|founder|treasurer|controller|manager|"
+    r"partner|head|"
+    r"investor relations|\bir\b|vp|[es]vp|counsel|secretary|professor|consultant|associate|executive|principal|"
+    r"strategist)\b",
     re.I,
 )
-_NAME_WORD = r"(?:(?:[A-Z]\.?-?){1,3}|[A-Z][\w.'’`-]*[\w.]|(?:de|del|della|der|den|di|da|dos|du|la|le|van|von|bin|al|el|ter|y|st\.)|\(?[\"“][A-Z]\w+[\"”]\)?)"
-NAME = re.compile(rf"^(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.?\s+)?{_NAME_WORD}(?:\s+{_NAME_WORD}){{0,5}}(?:,?\s+(?:Jr|Sr|II|III|IV|Ph\.?D|M\.?D|CFA)\.?)*$")
-_NO_NAME = frozenset(
-    "the and of for in on to at by with our your we this that forward looking statements financial results business update question "
-    "questions answer answers session presentation conclusion conference call quarter fiscal year outlook highlights guidance exhibit "
-    "transcript disclaimer participants corporate company inc corp llc ltd page note safe harbor opportunity mission strategy summary "
-    "overview additional information contact contacts about operations balance sheet earnings market markets revenue".split()
+FIRM = re.compile(
+    r"\b(?:inc|incorporated|corp|corporation|company|co|llc|l\.l\.c|ltd|limited|lp|l\.p|plc|n\.a|sa|ag|se|bank|"
+    r"bancorp|securities|capital|"
+    r"partners|research|group|associates|markets|advis\w+|management|financial|holdings?|trust|brothers|university|"
+    r"institute|energy)\b\.?",
+    re.I,
+)
+ABBREVIATED = re.compile(r"\b(?:inc|corp|ltd|co|llc|l\.p|n\.a|plc|jr|sr|s\.a|l\.l\.c)\.$", re.I)
+"""Ends in the full stop of an abbreviation, not of a sentence."""
+_NAME_WORD = (
+    r"(?:(?:[A-Z]\.?-?){1,3}|[A-Z][\w.'’`-]*[\w.]|(?:de|del|della|der|den|di|da|dos|du|la|le|van|von|bin|al|el|ter|"
+    r"y|st\.)|"
+    r"\(?[\"“][A-Z]\w+[\"”]\)?)"
+)
+NAME = re.compile(
+    rf"^(?:(?:Dr|Mr|Mrs|Ms|Prof|Sir)\.?\s+)?{_NAME_WORD}(?:\s+{_NAME_WORD}){{0,5}}(?:,?\s+(?:Jr|Sr|II|III|IV|Ph\.?D|"
+    rf"M\.?D|CFA)\.?)*$"
+)
+_CONTRACTION = re.compile(r"['’](?:m|s|ll|re|ve|t|d)\b")
+_NO_NAME = re.compile(
+    r"\b(?:the|and|of|for|in|on|to|at|by|with|our|your|we|this|that|forward|looking|statements|financial|results|"
+    r"business|update|question|questions|answer|answers|session|presentation|conclusion|conference|call|quarter|"
+    r"fiscal|year|outlook|highlights|guidance|exhibit|transcript|disclaimer|participants|corporate|company|inc|"
+    r"corp|llc|ltd|page|note|safe|harbor|opportunity|mission|strategy|summary|growth|organic|plan|overview|"
+    r"additional|information|contact|contacts|about|operations|balance|sheet|earnings|market|markets|revenue)\b",
+    re.I,
 )
 
 
@@ -43,9 +64,9 @@ def is_name(text: str) -> bool:
     if is_operator(text) or (is_generic(text) and len(text.split()) <= 4 and text[:1].isupper()):
         return True
     words = text.split()
-    if not 2 <= len(words) <= 6 or NAME.match(text) is None:
+    if not 2 <= len(words) <= 6 or NAME.match(text) is None or _CONTRACTION.search(text):
         return False
-    return not any(word.strip(".,").lower() in _NO_NAME for word in words)
+    return _NO_NAME.search(text) is None
 
 
 def parse_header(line: str) -> Header | None:
@@ -71,16 +92,22 @@ def _from_parts(parts: list[str]) -> Header:
     if len(parts) == 1:
         return Header(name)
     if len(parts) == 2:
-        return Header(name, title=parts[1]) if TITLE.search(parts[1]) else Header(name, firm=parts[1])
+        return _with_comma_rest(name, parts[1]) if TITLE.search(parts[1]) else Header(name, firm=parts[1])
     return Header(name, firm=" - ".join(parts[1:-1]), title=parts[-1])
 
 
 def _with_comma_rest(name: str, rest: str) -> Header:
-    """``CFO, Roe Inc.`` or ``Analyst, Roe Securities``: the firm stands last; ``Roe, Inc.`` keeps its comma."""
+    """``CFO, Roe Inc.`` or ``Analyst, Roe Securities``: the firm stands last, where it is one.
+
+    ``Roe, Inc.`` keeps its comma.
+    """
     match = re.match(r"^(?P<title>.*?),\s*(?P<firm>[^,]+(?:,\s*(?:Inc|LLC|Ltd|L\.P|Corp|Co|N\.A)\.?)?)$", rest)
     if match is None:
         return Header(name, title=rest)
-    return Header(name, firm=match["firm"], title=match["title"])
+    firm, analyst = match["firm"], re.search(r"\banalyst$", match["title"], re.I)
+    if (TITLE.search(firm) or not FIRM.search(firm)) and not analyst:
+        return Header(name, title=rest)
+    return Header(name, firm=firm, title=match["title"])
 
 
 def parse_participant(line: str, lead: str, role: str | None) -> Participant | None:
@@ -96,7 +123,9 @@ def parse_participant(line: str, lead: str, role: str | None) -> Participant | N
     header = parse_header(text)
     if header is not None:
         return Participant(header.name, header.title, header.firm, role)
-    match = re.match(r"^(?P<name>[A-Z][\w.'’-]+(?:\s+(?:[A-Z]\.|[\"“]\w+[\"”]))*\s+[A-Z][\w'’-]+),?\s+(?P<rest>.+)$", text)
+    match = re.match(
+        r"^(?P<name>[A-Z][\w.'’-]+(?:\s+(?:[A-Z]\.|[\"“]\w+[\"”]))*\s+[A-Z][\w'’-]+),?\s+(?P<rest>.+)$", text
+    )
     if match is None or not is_name(match["name"]):
         return None
     return _participant(match["name"], match["rest"], role)
@@ -106,9 +135,7 @@ def _participant(name: str, rest: str, role: str | None) -> Participant:
     parts = [part.strip(" ,") for part in DASH.split(rest) if part.strip(" ,")]
     if len(parts) >= 2:
         return Participant(name, title=parts[-1], firm=" - ".join(parts[:-1]), role=role)
-    if "," in rest and TITLE.search(rest):
+    if TITLE.search(rest):
         header = _with_comma_rest(name, rest)
         return Participant(name, title=header.title, firm=header.firm, role=role)
-    if TITLE.search(rest):
-        return Participant(name, title=rest, role=role)
     return Participant(name, firm=rest or None, role=role)

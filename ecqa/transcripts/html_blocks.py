@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from lxml import etree, html
 
-BLOCK_TAGS = frozenset(
-    "p div td th tr table tbody hr br h1 h2 h3 h4 h5 h6 li ul ol dl dt dd center body pre section article header footer blockquote".split()
-)
-SKIPPED_TAGS = frozenset("script style title head noscript svg".split())
-BOLD_TAGS = frozenset("b strong h1 h2 h3 h4 th".split())
+_BLOCK_NAMES = """
+p div td th tr table tbody hr br h1 h2 h3 h4 h5 h6 li ul ol dl dt dd center body pre section article header footer
+blockquote
+"""
+BLOCK_TAGS = frozenset(_BLOCK_NAMES.split())
+SKIPPED_TAGS = frozenset(["script", "style", "title", "head", "noscript", "svg"])
+BOLD_TAGS = frozenset(["b", "strong", "h1", "h2", "h3", "h4", "th"])
 _BOLD_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)", re.I)
 _BREAK_STYLE = re.compile(r"page-break-(?:before|after)\s*:\s*always", re.I)
 
@@ -78,4 +80,6 @@ def _flush(parts: list[tuple[str, bool]]) -> Iterator[Block]:
 
 def _collapse(text: str) -> str:
     """Blanks of every kind become one; the non-breaking hyphen becomes a plain one; zero-width marks go."""
-    return re.sub(r"[\s\xa0]+", " ", re.sub("[\u200b\u200c\u200d\ufeff\u00ad]", "", text).replace("\u2011", "-")).strip()
+    return re.sub(
+        r"[\s\xa0]+", " ", re.sub("[\u200b\u200c\u200d\ufeff\u00ad]", "", text).replace("\u2011", "-")
+    ).strip()

@@ -11,13 +11,21 @@ from dataclasses import replace
 from ecqa.transcripts.document import Turn
 from ecqa.transcripts.names import is_generic, is_operator
 
-_CALLED = re.compile(r"\bfrom (?:the line of )?(?P<name>[A-Z][\w.'’-]+(?: [A-Z]\.)? [A-Z][\w'’-]+)(?=,? (?:at|with|of|from)\b)")
+_CALLED = re.compile(
+    r"\bfrom (?:the line of )?(?P<name>[A-Z][\w.'’-]+(?: [A-Z]\.)? [A-Z][\w'’-]+)(?=,? (?:at|with|of|from)\b)"
+)
 
 
 def split_leaks(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns with every leaked label made a turn of its own."""
-    names = {turn.speaker for turn in turns if turn.speaker and len(turn.speaker.split()) >= 2 and not is_generic(turn.speaker)}
-    names |= {match["name"] for turn in turns if is_operator(turn.speaker or "") for match in _CALLED.finditer(turn.text)}
+    names = {
+        turn.speaker
+        for turn in turns
+        if turn.speaker and len(turn.speaker.split()) >= 2 and not is_generic(turn.speaker)
+    }
+    names |= {
+        match["name"] for turn in turns if is_operator(turn.speaker or "") for match in _CALLED.finditer(turn.text)
+    }
     if not names:
         return list(turns)
     listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))

@@ -16,8 +16,18 @@ MONTHS = {
     name: number
     for number, names in enumerate(
         (
-            "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-            "september sep sept", "october oct", "november nov", "december dec",
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sep sept",
+            "october oct",
+            "november nov",
+            "december dec",
         ),
         start=1,
     )
@@ -25,15 +35,22 @@ MONTHS = {
 }
 _MONTH = r"(?P<month>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\.?"
 _DAY_FIRST = re.compile(r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+" + _MONTH + r",?\s+(?P<year>(?:19|20)\d\d)\b", re.I)
-_MONTH_FIRST = re.compile(r"\b" + _MONTH + r"\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?\s*,?\s+(?P<year>(?:19|20)\d\d)\b", re.I)
+_MONTH_FIRST = re.compile(
+    r"\b" + _MONTH + r"\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?\s*,?\s+(?P<year>(?:19|20)\d\d)\b", re.I
+)
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b")
 _QUARTERS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
-_QUARTER = re.compile(r"\b(?:q(?P<digit>[1-4])|(?P<digit2>[1-4])q|(?P<word>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter)", re.I)
+_QUARTER = re.compile(
+    r"\b(?:q(?P<digit>[1-4])|(?P<digit2>[1-4])q|(?P<word>first|second|third|fourth|1st|2nd|3rd|4th)[ -]quarter)", re.I
+)
 _YEAR = re.compile(r"\b(?:fy|fiscal(?: year)?)?\s*'?(?P<year>(?:19|20)\d\d)\b", re.I)
 _TICKER = re.compile(r"\((?:(?:NYSE|NASDAQ|AMEX|OTC\w*|TSX|LSE)[^:)]{0,20}:\s*)?(?P<ticker>[A-Z]{1,5}(?:\.[A-Z])?)\)")
+_REUTERS = re.compile(r"\b(?P<ticker>[A-Z]{1,5})\.(?:N|O|OQ|A|K|PK|L|TO)\s+-\s+(?=Q[1-4]|Full|Half|Event)")
 _COMPANY = re.compile(
-    r"^(?P<company>[A-Z][\w&.,'’ -]{1,70}?(?:,? (?:Inc|Incorporated|Corp|Corporation|Company|Co|Ltd|Limited|LLC|L\.P|LP|plc|"
-    r"PLC|N\.V|S\.A|AG|SE|Group|Bancorp|Bank|Holdings|Trust|Partners|Labs|Industries|International|Technologies))\.?)(?=$|[\s,:–-])"
+    r"^(?P<company>[A-Z][\w&.,'’ -]{1,70}?(?:,? (?:Inc|Incorporated|Corp|Corporation|Company|Co|Ltd|Limited|LLC|"
+    r"L\.P|LP|plc|"
+    r"PLC|N\.V|S\.A|AG|SE|Group|Bancorp|Bank|Holdings|Trust|Partners|Labs|Industries|International|"
+    r"Technologies))\.?)(?=$|[\s,:–-])"
 )
 
 
@@ -63,7 +80,7 @@ def find_period(text: str) -> tuple[int | None, int | None]:
 
 def find_ticker(text: str) -> str | None:
     """An exchange symbol in brackets: (NYSE: ABC) or (ABC)."""
-    match = _TICKER.search(text)
+    match = _TICKER.search(text) or _REUTERS.search(text)
     return match["ticker"] if match else None
 
 
@@ -81,7 +98,10 @@ def from_header_lines(lines: Sequence[str], metadata: Metadata) -> Metadata:
     short = [line for line in lines if len(line) < 300]
     joined = "\n".join(short)
     year, quarter = find_period(joined)
-    title = next((line for line in short if _QUARTER.search(line) or "transcript" in line.lower() or "call" in line.lower()), None)
+    title = next(
+        (line for line in short if _QUARTER.search(line) or "transcript" in line.lower() or "call" in line.lower()),
+        None,
+    )
     return replace(
         metadata,
         title=metadata.title or title,

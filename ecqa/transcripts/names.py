@@ -11,27 +11,26 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-NICKNAMES = tuple(
-    frozenset(group.split())
-    for group in (
-        "william bill will billy", "robert bob rob bobby", "richard rich rick dick", "michael mike mick", "james jim jimmy",
-        "thomas tom tommy", "joseph joe joey", "david dave", "daniel dan danny", "edward ed eddie ted", "charles chuck charlie",
-        "anthony tony", "antonio tony", "steven steve stephen", "matthew matt", "christopher chris", "christine chris chrissy",
-        "andrew andy drew", "gregory greg", "jeffrey jeff geoffrey geoff", "kenneth ken kenny", "lawrence larry laurence",
-        "peter pete", "ronald ron", "donald don", "timothy tim", "patrick pat", "patricia pat", "katherine kathy kate katy kathryn",
-        "elizabeth liz beth betsy", "margaret meg peggy maggie", "susan sue", "deborah deb debbie", "rebecca becky",
-        "alexander alex", "alexandra alex", "benjamin ben", "samuel sam", "nicholas nick", "frederick fred fritz frederic",
-        "douglas doug", "phillip phil philip", "raymond ray", "gerald gerry jerry", "jerome jerry", "jonathan jon",
-        "john jack jon", "zachary zach zack", "maxwell max", "nathan nate nathaniel", "joshua josh", "louis lou", "leonard len",
-        "vincent vince", "walter walt", "francis frank", "franklin frank", "albert al", "alan al allen", "eugene gene", "henry hank",
-        "harold hal harry", "irwin ike", "victor vic", "stuart stu stewart", "theodore ted", "gilbert gil", "jennifer jen",
-        "gabriel gabe gabrial", "abigail abby", "cynthia cindy", "barbara barb", "randall randy", "russell russ", "mitchell mitch",
-        "bradley brad", "clifford cliff", "terrence terry", "curtis curt", "kurtis kurt", "lewis lou",
-    )
-)
+_NICKNAMES = """
+william bill will billy, robert bob rob bobby, richard rich rick dick, michael mike mick, james jim jimmy,
+thomas tom tommy, joseph joe joey, david dave, daniel dan danny, edward ed eddie ted, charles chuck charlie,
+anthony tony, antonio tony, steven steve stephen, matthew matt, christopher chris, christine chris chrissy,
+andrew andy drew, gregory greg, jeffrey jeff geoffrey geoff, kenneth ken kenny, lawrence larry laurence, peter
+pete, ronald ron, donald don, timothy tim, patrick pat, patricia pat, katherine kathy kate katy kathryn,
+elizabeth liz beth betsy, margaret meg peggy maggie, susan sue, deborah deb debbie, rebecca becky, alexander
+alex, alexandra alex, benjamin ben, samuel sam, nicholas nick, frederick fred fritz frederic, douglas doug,
+phillip phil philip, raymond ray, gerald gerry jerry, jerome jerry, jonathan jon, john jack jon, zachary zach
+zack, maxwell max, nathan nate nathaniel, joshua josh, louis lou, leonard len, vincent vince, walter walt,
+francis frank, franklin frank, albert al, alan al allen, eugene gene, henry hank, harold hal harry, irwin ike,
+victor vic, stuart stu stewart, theodore ted, gilbert gil, jennifer jen, gabriel gabe gabrial, abigail abby,
+cynthia cindy, barbara barb, randall randy, russell russ, mitchell mitch, bradley brad, clifford cliff, terrence
+terry, curtis curt, kurtis kurt, lewis lou
+"""
+NICKNAMES = tuple(frozenset(group.split()) for group in _NICKNAMES.split(","))
+"""First names that one person goes by."""
 GENERIC = re.compile(
     r"^\W*(?:unidentified|unknown|unverified|unnamed|male|female|speaker|participant|analyst|shareholder|investor|"
-    r"executive|company representative|corporate participant|audience|attendee|question|answer|q|a)\b",
+    r"executive|company representative|corporate participant|audience|attendee|question|answer)\b|^\W*[qa]\W*$",
     re.I,
 )
 """Labels that name no person: "Unidentified Analyst" of two questions may be two people."""
@@ -42,7 +41,9 @@ OPERATOR = re.compile(
 )
 _LEAD = re.compile(r"^\s*(?:<?\s*[QA]\s*[-–—:]+\s*|<\s*[QA]\s+|(?:mr|mrs|ms|sir)\.?\s+(?=\S+\s+\S))", re.I)
 _DASH = re.compile(r"\s+[-–—]+\s*|\s*[–—]{2,}\s*|\s*--\s*")
-_SUFFIX = frozenset("jr sr ii iii iv phd md cfa cpa esq dr mr mrs ms prof sir".split())
+_SUFFIX = frozenset(
+    ["jr", "sr", "ii", "iii", "iv", "phd", "md", "cfa", "cpa", "esq", "dr", "mr", "mrs", "ms", "prof", "sir"]
+)
 
 
 def split_label(label: str) -> tuple[str, str | None]:
@@ -83,7 +84,7 @@ def alike(one: str, other: str) -> bool:
 
 def same_first(one: str, other: str) -> bool:
     """First names that can belong to one person: equal, initial, short form (Jon, Jonathan), nickname, one typo."""
-    if one == other or one[0] == other[0] and 1 in (len(one), len(other)):
+    if one == other or (one[0] == other[0] and 1 in (len(one), len(other))):
         return True
     if min(len(one), len(other)) >= 3 and (one.startswith(other) or other.startswith(one)):
         return True

@@ -136,7 +136,10 @@ def finish(parsed: ParsedDocument) -> ParsedDocument:
     names = resolve(labels)
     turns = [replace(turn, speaker=names.get(turn.speaker or "", turn.speaker)) for turn in parsed.turns]
     start = find_qa_start(turns)
-    turns = [replace(turn, section=QA if start is not None and index >= start else PREPARED) for index, turn in enumerate(turns)]
+    turns = [
+        replace(turn, section=QA if start is not None and index >= start else PREPARED)
+        for index, turn in enumerate(turns)
+    ]
     roles = assign_roles(turns, parsed.participants, parsed.metadata.company)
     del listed
     return replace(parsed, turns=tuple(_describe(turn, turns, roles, parsed) for turn in turns))
@@ -161,22 +164,24 @@ def component_rows(parsed: ParsedDocument, transcript_id: str, call_id: str) -> 
     start = 0
     repeats = ordinals((turn.speaker, turn.text) for turn in parsed.turns)
     for position, (turn, ordinal) in enumerate(zip(parsed.turns, repeats, strict=True)):
-        rows.append({
-            "component_id": make_id("c", transcript_id, turn.speaker, turn.text, ordinal),
-            "transcript_id": transcript_id,
-            "call_id": call_id,
-            "position": position,
-            "section": turn.section,
-            "speaker": turn.speaker,
-            "speaker_title": turn.title,
-            "speaker_firm": turn.firm,
-            "role": turn.role,
-            "text": turn.text,
-            "num_chars": len(turn.text),
-            "char_start": start,
-            "char_end": start + len(turn.text),
-            "use": "prepared_remarks" if turn.section == PREPARED else "unpaired",
-        })
+        rows.append(
+            {
+                "component_id": make_id("c", transcript_id, turn.speaker, turn.text, ordinal),
+                "transcript_id": transcript_id,
+                "call_id": call_id,
+                "position": position,
+                "section": turn.section,
+                "speaker": turn.speaker,
+                "speaker_title": turn.title,
+                "speaker_firm": turn.firm,
+                "role": turn.role,
+                "text": turn.text,
+                "num_chars": len(turn.text),
+                "char_start": start,
+                "char_end": start + len(turn.text),
+                "use": "prepared_remarks" if turn.section == PREPARED else "unpaired",
+            }
+        )
         start += len(turn.text) + 1
     return rows
 
@@ -186,7 +191,10 @@ def _status(parsed: ParsedDocument, people: Sequence[str]) -> Row:
         return {"status": "truncated", "status_detail": f"{parsed.cut}; {len(parsed.turns)} whole turns were read"}
     if not any(turn.section == QA for turn in parsed.turns):
         speakers = len({turn.speaker for turn in parsed.turns})
-        return {"status": "no_qa_session", "status_detail": f"{len(parsed.turns)} turns of {speakers} speakers, none begins a Q&A session"}
+        return {
+            "status": "no_qa_session",
+            "status_detail": f"{len(parsed.turns)} turns of {speakers} speakers, none begins a Q&A session",
+        }
     return {"status": "ok", "status_detail": None}
 
 
@@ -201,5 +209,3 @@ def transcripts_stage(config: TranscriptsConfig) -> Stage:
         outputs=("transcripts", "components"),
         unit="source_path",
     )
-
-

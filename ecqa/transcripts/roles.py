@@ -11,23 +11,30 @@ from collections.abc import Sequence
 
 from ecqa.transcripts.document import Participant, Turn
 from ecqa.transcripts.names import alike, is_generic, is_operator, name_words, same_person
-from ecqa.transcripts.sections import INTRODUCES, PREPARED, QA
+from ecqa.transcripts.sections import CALLS, INTRODUCES, PREPARED, QA
 
 OPERATOR, EXECUTIVE, ANALYST, MODERATOR, UNKNOWN = "operator", "executive", "analyst", "moderator", "unknown"
 
-ANALYST_TITLE = re.compile(r"\banalyst\b|\bresearch (?:division|associate)\b|\bshareholder\b|\bportfolio manager\b", re.I)
+ANALYST_TITLE = re.compile(
+    r"\banalyst\b|\bresearch (?:division|associate)\b|\bshareholder\b|\bportfolio manager\b", re.I
+)
 EXECUTIVE_TITLE = re.compile(
     r"\b(?:c[efotismhaprbl]+o|chief|president|chairman|chairwoman|chair|founder|treasurer|controller|secretary|"
     r"investor relations|ir|general counsel|vice president|[es]?vp|director|head|general manager|officer)\b",
     re.I,
 )
-GENERIC_ANALYST = re.compile(r"analyst|shareholder|investor(?! relations)|participant|questioner|audience|caller|^\W*q(?:uestion)?\b", re.I)
+GENERIC_ANALYST = re.compile(
+    r"analyst|shareholder|investor(?! relations)|participant|questioner|audience|caller|^\W*q(?:uestion)?\b", re.I
+)
 GENERIC_EXECUTIVE = re.compile(r"executive|company|corporate|representative|management|^\W*a(?:nswer)?\b", re.I)
-ASKS = re.compile(r"\?|\bthanks? (?:you )?(?:so much |very much )?for taking\b|\bmy (?:first |next |last )?question\b|\bcongrat", re.I)
-CALLS_BY_NAME = re.compile(r"\bquestions? for (?:you|the)\b", re.I)
+ASKS = re.compile(
+    r"\?|\bthanks? (?:you )?(?:so much |very much )?for taking\b|\bmy (?:first |next |last )?question\b|\bcongrat", re.I
+)
 
 
-def assign_roles(turns: Sequence[Turn], participants: Sequence[Participant], company: str | None = None) -> dict[str, str]:
+def assign_roles(
+    turns: Sequence[Turn], participants: Sequence[Participant], company: str | None = None
+) -> dict[str, str]:
     """Return a role for every speaker name that occurs in ``turns`` (sections must be set)."""
     speakers = list(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
     roles: dict[str, str] = {}
@@ -51,7 +58,9 @@ def find_participant(name: str, participants: Sequence[Participant]) -> Particip
     return matches[0] if matches else None
 
 
-def _stated(speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], company: str | None) -> str | None:
+def _stated(
+    speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], company: str | None
+) -> str | None:
     if is_operator(speaker):
         return OPERATOR
     own = [turn for turn in turns if turn.speaker == speaker]
@@ -109,7 +118,7 @@ def _from_introductions(turns: Sequence[Turn], roles: dict[str, str]) -> None:
         if roles.get(turn.speaker) == OPERATOR:
             called, fresh = turn.text, True
             continue
-        if INTRODUCES.search(turn.text[-300:]) and roles.get(turn.speaker) == EXECUTIVE:
+        if CALLS.search(turn.text[-300:]) and roles.get(turn.speaker) == EXECUTIVE:
             called, fresh = turn.text[-300:], True
             continue
         if turn.speaker not in roles and (_named_in(turn.speaker, called) or fresh):
@@ -129,16 +138,19 @@ def _named_in(speaker: str, text: str) -> bool:
 def _from_conversation(turns: Sequence[Turn], speakers: Sequence[str], roles: dict[str, str]) -> None:
     """Who is left answers when the turns come after an analyst's and ask nothing, and asks otherwise."""
     votes: dict[str, int] = defaultdict(int)
-    before: str | None = None
     for index, turn in enumerate(turns):
-        if turn.speaker is None:
+        if turn.speaker is None or turn.speaker in roles:
             continue
-        if turn.speaker not in roles:
-            after = next((roles.get(later.speaker or "") for later in turns[index + 1 :] if later.speaker != turn.speaker), None)
-            votes[turn.speaker] += (before == ANALYST) + (after == ANALYST) - (before == OPERATOR) - (after == EXECUTIVE)
-            votes[turn.speaker] -= 2 if ASKS.search(turn.text) else 0
-            votes[turn.speaker] += _called_by_executive(turn.speaker, turns[index - 1], roles) if index else 0
-        before = roles.get(turn.speaker)
+        before = roles.get(turns[index - 1].speaker or "") if index else None
+        after = next(
+            (roles.get(later.speaker or "") for later in turns[index + 1 :] if later.speaker != turn.speaker), None
+        )
+        asks = ASKS.search(turn.text) is not None
+        votes[turn.speaker] += (
+            2 * (before == ANALYST) + (before == EXECUTIVE) + (after == ANALYST) - 2 * (before == OPERATOR)
+        )
+        votes[turn.speaker] -= (3 + (after == EXECUTIVE)) if asks else 0
+        votes[turn.speaker] += _called_by_executive(turn.speaker, turns[index - 1], roles) if index else 0
     for speaker in speakers:
         if speaker not in roles and speaker in votes:
             roles[speaker] = EXECUTIVE if votes[speaker] >= 0 else ANALYST

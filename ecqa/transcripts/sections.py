@@ -22,22 +22,29 @@ INTRODUCES = re.compile(
     r"\bquestions?\s+(?:\w+\s+)?(?:comes?|coming|is|will come|will be)\s+(?:\w+\s+)?(?:from|by)\b|"
     r"\bquestion\s+(?:from|in (?:the )?queue)\b|"
     r"\b(?:go|move|turn|take|hear)\b[^.]{0,40}\b(?:the line of|to the site of|from the line)\b|"
-    r"\byour line is (?:now )?(?:open|live)\b|\b(?:we'll|we will|let's|and|now|next),? (?:now )?(?:go|move|turn) (?:next |now )?to\b",
+    r"\byour line is (?:now )?(?:open|live)\b|\b(?:go|move|turn|hear) (?:first |next |now |on )?(?:to|"
+    r"from) (?!slide|page)[A-Z]|"
+    r"\b(?:we'll|we will|let's|and|now|next),? (?:now )?(?:go|move) (?:first |next |now )?to\b",
     re.I,
 )
 CALLS = re.compile(r"\b(?:first|next) (?:\w+ )?question\b|\bquestion (?:comes|is|will come) from\b", re.I)
 OPENS = re.compile(
-    r"\b(?:begin|start|conduct|open|commence|enter|hold)\b[^.?!]{0,60}\bq(?:uestion)?s?\b|\bquestion[ -]and[ -]answer\b|\bq\s?&\s?a\b|"
+    r"\b(?:begin|start|conduct|open|commence|enter|hold)\b[^.?!]{0,60}\bq(?:uestion)?s?\b|"
+    r"\bquestion[ -]and[ -]answer\b|\bq\s?&\s?a\b|"
     r"\bto ask a question\b|\bfor questions\b|\boperator instructions\b|\btake (?:your|any|some) questions\b",
     re.I,
 )
 HANDS_OVER = re.compile(
-    r"\b(?:open|turn|take|ready|happy|move|go|begin|start|poll|operator|answer|address)\b[^.?!]{0,80}\b(?:questions?|q\s?&\s?a|q and a)\b", re.I
+    r"\b(?:open|turn|take|ready|happy|move|go|begin|start|poll|operator|answer|"
+    r"address)\b[^.?!]{0,80}\b(?:questions?|q\s?&\s?a|q and a)\b",
+    re.I,
 )
 TURNS_OVER = re.compile(r"\b(?:turn|hand|pass)\b[^.?!]{0,50}\b(?:over|back|to)\b|\bintroduce\b|\byou may begin\b", re.I)
 ASKS = re.compile(r"\?|\bfor taking\b|\bmy (?:first |next )?question\b|\bcongrat", re.I)
 _TAIL = 400
 """Characters at the end of a speech in which a speaker hands over."""
+_SHORT, _LONG = 200, 3000
+"""An operator who only calls a name is short; a question is no prepared speech."""
 
 
 def find_qa_start(turns: Sequence[Turn]) -> int | None:
@@ -56,7 +63,12 @@ def find_qa_start(turns: Sequence[Turn]) -> int | None:
             return index
         if not operator:
             spoken.add(turn.speaker)
-            if index and CALLS.search(turn.text[-_TAIL:]) and _new_voice(turns, index, spoken) and not is_operator(turns[index + 1].speaker or ""):
+            if (
+                index
+                and CALLS.search(turn.text[-_TAIL:])
+                and _new_voice(turns, index, spoken)
+                and not is_operator(turns[index + 1].speaker or "")
+            ):
                 return index + 1
     return _after_hand_over(turns) if stated is None or not _holds_session(turns, stated) else stated
 
@@ -69,6 +81,13 @@ def _holds_session(turns: Sequence[Turn], start: int) -> bool:
 def _begins_session(turns: Sequence[Turn], index: int, spoken: set[str | None]) -> bool:
     text = turns[index].text
     if INTRODUCES.search(text) and not _only_announces(text):
+        return True
+    if (
+        len(text) < _SHORT
+        and not TURNS_OVER.search(text)
+        and _new_voice(turns, index, spoken)
+        and _asks_next(turns, index)
+    ):
         return True
     handed = HANDS_OVER.search(turns[index - 1].text[-_TAIL:]) is not None
     if (not OPENS.search(text) and not handed) or TURNS_OVER.search(text):
@@ -86,12 +105,22 @@ def _new_voice(turns: Sequence[Turn], index: int, spoken: set[str | None]) -> bo
     return following is not None and following.speaker not in spoken
 
 
+def _asks_next(turns: Sequence[Turn], index: int) -> bool:
+    following = next((turn for turn in turns[index + 1 :] if not is_operator(turn.speaker or "")), None)
+    return following is not None and ASKS.search(following.text) is not None and len(following.text) < _LONG
+
+
 def _after_hand_over(turns: Sequence[Turn]) -> int | None:
     spoken: set[str | None] = set()
     for index, turn in enumerate(turns[:-2]):
         spoken.add(turn.speaker)
         following = turns[index + 1]
         hands = index > 0 and HANDS_OVER.search(turn.text[-_TAIL:]) is not None
-        if hands and _new_voice(turns, index, spoken) and ASKS.search(following.text) and not is_operator(following.speaker or ""):
+        if (
+            hands
+            and _new_voice(turns, index, spoken)
+            and ASKS.search(following.text)
+            and not is_operator(following.speaker or "")
+        ):
             return index + 1
     return None

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from ecqa.transcripts.document import Metadata, Participant, ParsedDocument, Sniff, Source, Turn, join_turns
+from ecqa.transcripts.document import Metadata, ParsedDocument, Participant, Sniff, Source, Turn, join_turns
 from ecqa.transcripts.names import split_label
 from ecqa.transcripts.sections import PREPARED, QA
 
@@ -18,7 +18,9 @@ NAME = "motley_json"
 
 _KEYS = ("prepared_remarks", "q_and_a", "participants", "header_texts")
 _PSEUDO = re.compile(r"^\s*(?:duration\s*:|more \w+ analysis|all earnings call transcripts)", re.I)
-_OBJECT = re.compile(r'\{\s*"speaker"\s*:\s*(?P<speaker>"(?:[^"\\]|\\.)*")\s*,\s*"speech"\s*:\s*(?P<speech>"(?:[^"\\]|\\.)*")\s*\}')
+_OBJECT = re.compile(
+    r'\{\s*"speaker"\s*:\s*(?P<speaker>"(?:[^"\\]|\\.)*")\s*,\s*"speech"\s*:\s*(?P<speech>"(?:[^"\\]|\\.)*")\s*\}'
+)
 
 
 def sniff(source: Source) -> Sniff:
@@ -41,7 +43,11 @@ def parse(source: Source) -> list[ParsedDocument]:
         return [ParsedDocument(Metadata(language="en"), turns, cut=f"no valid JSON: {error}")]
     if not isinstance(data, dict):
         return [ParsedDocument(Metadata(), ())]
-    turns_of = [turn for key, section in (("prepared_remarks", PREPARED), ("q_and_a", QA)) for turn in _turns(data.get(key), section)]
+    turns_of = [
+        turn
+        for key, section in (("prepared_remarks", PREPARED), ("q_and_a", QA))
+        for turn in _turns(data.get(key), section)
+    ]
     return [ParsedDocument(Metadata(language="en"), join_turns(turns_of), _participants(data.get("participants")))]
 
 
@@ -73,7 +79,9 @@ def _participants(lines: Any) -> tuple[Participant, ...]:
     for line in lines if isinstance(lines, list) else ():
         parts = [part.strip() for part in re.split(r"\s*--\s*", line) if part.strip()] if isinstance(line, str) else []
         if len(parts) == 2:
-            people.append(Participant(parts[0], title=parts[1], role="analyst" if "analyst" in parts[1].lower() else "executive"))
+            people.append(
+                Participant(parts[0], title=parts[1], role="analyst" if "analyst" in parts[1].lower() else "executive")
+            )
         elif len(parts) >= 3:
             people.append(Participant(parts[0], title=parts[-1], firm=" -- ".join(parts[1:-1]), role="analyst"))
     return tuple(people)

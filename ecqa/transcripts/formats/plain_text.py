@@ -31,7 +31,10 @@ def sniff(source: Source) -> Sniff:
     labels = [header for line in text.split("\n") if (header := _label(line)) is not None]
     names = Counter(header[0].name for header in labels)
     if len(labels) < _FEWEST_LABELS or len(names) < 2:
-        return Sniff(0.1 if labels else 0.0, f"{len(labels)} lines begin with a name and a colon; {_FEWEST_LABELS} of two speakers are needed")
+        return Sniff(
+            0.1 if labels else 0.0,
+            f"{len(labels)} lines begin with a name and a colon; {_FEWEST_LABELS} of two speakers are needed",
+        )
     returning = sum(count for count in names.values() if count > 1)
     operator = any(is_operator(name) for name in names)
     heading = any(HEADING.match(line) for line in text.split("\n") if len(line) < 60)

@@ -15,7 +15,9 @@ from ecqa.transcripts.names import split_label
 
 NAME = "strike_html"
 
-_TITLE = re.compile(r"^(?P<company>.+?)\s+[–—-]\s+(?P<ticker>[A-Z][A-Z0-9.]{0,6})\s+(?P<period>Q[1-4]\s+\d{4})\s+Earnings Call Transcript")
+_TITLE = re.compile(
+    r"^(?P<company>.+?)\s+[–—-]\s+(?P<ticker>[A-Z][A-Z0-9.]{0,6})\s+(?P<period>Q[1-4]\s+\d{4})\s+Earnings Call Transcript"
+)
 _PAIR = re.compile(r"<dt\b[^>]{0,300}>[^<]{1,120}:?\s*</dt>\s*<dd\b", re.I)
 _LISTED = re.compile(r"^(?:executives|analysts|participants)$", re.I)
 
