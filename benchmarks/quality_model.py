@@ -115,7 +115,9 @@ def encoder_features(info: ModelInfo, pairs: LabelledPairs) -> NDArray[np.float3
     return pooled_features(load_encoder(info), EncodedPairs(pairs, encoder, (EVASION,)), config)
 
 
-def evasion_quality(info: ModelInfo, pairs: LabelledPairs, inverse_regularisation: float) -> dict[str, dict[str, float]]:
+def evasion_quality(
+    info: ModelInfo, pairs: LabelledPairs, inverse_regularisation: float
+) -> dict[str, dict[str, float]]:
     """Cross-validated macro-F1 x 100 of the evasion head, mean and spread over repeats; TF-IDF and majority beside."""
     from sklearn.metrics import f1_score
     from sklearn.model_selection import StratifiedKFold
@@ -159,7 +161,9 @@ def feature_table(features: dict[str, dict[str, dict[str, float]]]) -> str:
     columns = [label_set.name for label_set in FEATURES] + ["mean"]
     lines = [f"| | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
     for name, title in titles.items():
-        cells = [f"{features[name][column]['weighted']:.1f} ({features[name][column]['macro']:.1f})" for column in columns]
+        cells = [
+            f"{features[name][column]['weighted']:.1f} ({features[name][column]['macro']:.1f})" for column in columns
+        ]
         lines.append(f"| {title} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -189,11 +193,17 @@ def main() -> int:
         params = {"model": options.model, "model_version": result["model_version"]}
         print(json.dumps({"params": params, "metrics": result}))
     else:
-        print(f"{result['model_version']}: weighted (macro) F1 x 100 on test_5768\n\n{feature_table(result['features'])}")
+        print(
+            f"{result['model_version']}: weighted (macro) F1 x 100 on test_5768\n\n{feature_table(result['features'])}"
+        )
         if "evasion" in result:
             print(f"\nevasion, macro-F1 x 100 over {REPEATS} five-fold runs\n\n{evasion_table(result['evasion'])}")
     features = result["features"]
-    below = [item.name for item in FEATURES if features["model"][item.name]["macro"] <= features["majority"][item.name]["macro"]]
+    below = [
+        item.name
+        for item in FEATURES
+        if features["model"][item.name]["macro"] <= features["majority"][item.name]["macro"]
+    ]
     if below:
         print(f"macro-F1 not above the majority class: {', '.join(below)}", file=sys.stderr)
     return 1 if below else 0

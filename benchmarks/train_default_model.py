@@ -70,7 +70,9 @@ def train_features(model: MultiHeadEncoder, parts: list[EncodedPairs], config: T
         history.append(result.model_dump())
         print(f"epoch {result.epoch}: loss {result.train_loss:.4f}, validation macro-F1 {result.mean_macro_f1:.4f}, "
               f"{result.seconds:.0f} s", flush=True)  # fmt: skip
-        save_file({name: value.contiguous() for name, value in model.state_dict().items()}, epoch_file(work, result.epoch))
+        save_file(
+            {name: value.contiguous() for name, value in model.state_dict().items()}, epoch_file(work, result.epoch)
+        )
         (work / "history.json").write_text(json.dumps(history, indent=1), encoding="utf-8")
 
     train(model, parts[0], parts[1], config, keep)
@@ -85,7 +87,11 @@ def best_epoch(work: Path) -> dict[str, Any]:
     """The epoch with the best mean validation macro-F1."""
     history = [EpochResult.model_validate(row) for row in json.loads((work / "history.json").read_text())]
     best = max(history, key=lambda result: result.mean_macro_f1)
-    return best.model_dump() | {"mean_macro_f1": best.mean_macro_f1, "epochs_run": len(history), "minutes_all": sum(row.seconds for row in history) / 60}
+    return best.model_dump() | {
+        "mean_macro_f1": best.mean_macro_f1,
+        "epochs_run": len(history),
+        "minutes_all": sum(row.seconds for row in history) / 60,
+    }
 
 
 def with_evasion(model: MultiHeadEncoder) -> MultiHeadEncoder:
@@ -104,11 +110,17 @@ def heads(config: DefaultModelConfig) -> tuple[Head, ...]:
     return (*features, Head(taxonomy=config.experimental_taxonomy, status="experimental", label_set=EVASION))
 
 
-def fit_evasion(model: MultiHeadEncoder, output: Path, content: ModelFile, pairs: LabelledPairs, strength: float) -> None:
+def fit_evasion(
+    model: MultiHeadEncoder, output: Path, content: ModelFile, pairs: LabelledPairs, strength: float
+) -> None:
     """Fit the evasion head on the vectors of the stored encoder, and store the model again."""
     features = encoder_features(load_model_info(str(output)), pairs)
     weight, bias = fit_scaled_head(
-        features, pairs.labels["evasion"], len(EVASION.labels), inverse_regularisation=strength, seed=content.about["seed"]
+        features,
+        pairs.labels["evasion"],
+        len(EVASION.labels),
+        inverse_regularisation=strength,
+        seed=content.about["seed"],
     )
     with torch.no_grad():
         model.heads.weight[-len(bias) :] = torch.from_numpy(weight)

@@ -6,17 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from urllib.request import urlopen
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from ecqa.modelling.stub import write_stub_model
-
-ROOT = Path(__file__).resolve().parents[1]
-EXAMPLES = ROOT / "examples" / "transcripts"
+from tests.engine.conformance.registry import invented_pairs
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +28,9 @@ def ray_cluster() -> Iterator[None]:
     quieten(verbose=False)
     import ray
 
-    ray.init(address="local", num_cpus=4, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    ray.init(
+        address="local", num_cpus=4, num_gpus=2, include_dashboard=False, log_to_driver=False, logging_level="error"
+    )
     yield
     ray.shutdown()
 
@@ -86,17 +84,8 @@ def _start_s3() -> _Server:
     raise RuntimeError(f"moto's S3 server did not answer at {url} within 30 s")
 
 
-def make_pairs(rows: int, *, call_every: int = 10) -> pa.Table:
-    """An invented table of pairs of varied length, the same every time."""
-    ids = [f"row-{i:06d}" for i in range(rows)]
-    questions = [f"How did segment {i % 17} do in the quarter, and what drove it? " + "More detail please. " * (i % 5) for i in range(rows)]
-    answers = [f"Segment {i % 17} grew {i % 23} percent. " + "We saw steady demand in most regions. " * (i % 29 + 1) for i in range(rows)]
-    calls = [f"CALL-{i // call_every:05d}" for i in range(rows)]
-    return pa.table({"pair_id": ids, "call_id": calls, "question": questions, "answer": answers})
-
-
 @pytest.fixture(scope="session")
 def pairs_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("pairs") / "pairs.parquet"
-    pq.write_table(make_pairs(400), path, row_group_size=100)
+    pq.write_table(invented_pairs(400), path, row_group_size=100)
     return str(path)

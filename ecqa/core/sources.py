@@ -27,38 +27,25 @@ class Listing:
 
 def list_input(url: str) -> Listing:
     """List a file, a folder (recursively) or a glob. Raises InputError when there is nothing."""
-    root, pattern = _split_glob(url)
-    storage = Storage(root)
-    if pattern is None and not storage.is_local:
-        files = storage.list()
-        if not files:
-            root, pattern = split_url(url)
-            storage = Storage(root)
-    elif pattern is None and _is_local_file(storage):
-        root, pattern = split_url(url)
-        storage = Storage(root)
-    if pattern is None and not storage.exists(""):
-        raise InputError(f"{url}: not found; give a folder, a glob or a file of transcripts, or a table of pairs")
-    found = [info for info in storage.list() if pattern is None or _matches(info.path, pattern)]
+    place = absolute_url(url)
+    file = Storage(place).info()
+    if file is not None:
+        return Listing(split_url(place)[0], (file,), 0)
+    root, pattern = _split_glob(place)
+    found = [info for info in Storage(root).list() if pattern is None or _matches(info.path, pattern)]
     files = [info for info in found if not _is_hidden(info.path)]
     if not files:
         raise InputError(f"{url}: no files found; give a folder, a glob or a file of transcripts, or a table of pairs")
     return Listing(root, tuple(files), len(found) - len(files))
 
 
-def _split_glob(url: str) -> tuple[str, str | None]:
-    """Split at the first path part with a wildcard, unless a file of that very name exists."""
-    plain = absolute_url(url)
-    if not _WILDCARDS & set(plain) or ("://" not in plain and _is_local_file(Storage(plain))):
-        return plain, None
-    parts = plain.split("/")
+def _split_glob(place: str) -> tuple[str, str | None]:
+    """Split at the first path part with a wildcard; None without one."""
+    if not _WILDCARDS & set(place):
+        return place, None
+    parts = place.split("/")
     first = next(index for index, part in enumerate(parts) if _WILDCARDS & set(part))
     return "/".join(parts[:first]) or "/", "/".join(parts[first:])
-
-
-def _is_local_file(storage: Storage) -> bool:
-    fs, root = storage._opened
-    return bool(fs.isfile(root))
 
 
 def _matches(path: str, pattern: str) -> bool:

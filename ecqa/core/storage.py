@@ -104,6 +104,20 @@ class Storage:
         infos = [_info(path, detail, root) for path, detail in found.items() if detail["type"] == "file"]
         return sorted((info for info in infos if info), key=lambda info: info.path)
 
+    def info(self, path: str = "") -> FileInfo | None:
+        """The file at ``path`` ("" is the storage's own URL, its path then the last part of it); None when there is none."""
+        fs, root = self._opened
+        with self._named(path, InputError):
+            try:
+                detail = fs.info(self.full(path))
+            except FileNotFoundError:
+                return None
+        return (
+            _info(detail["name"], detail, root.rpartition("/")[0] if not path else root)
+            if detail["type"] == "file"
+            else None
+        )
+
     def write(self, path: str, data: bytes) -> None:
         """Write the whole file at once: a reader sees the old content, the new, or none, never a part."""
         with self._named(path, OutputError):

@@ -3,12 +3,14 @@
 Descriptors -> read and light stages -> actors -> write and commit -> receipts. Nothing but receipts comes to the driver.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 
-from ecqa.core.errors import EngineError
+from ecqa.core import errors
+from ecqa.core.errors import EcqaError, EngineError
 from ecqa.core.shards import Shard
 from ecqa.engine.block import first_block
 from ecqa.engine.resources import Resources, StageResources
@@ -16,6 +18,9 @@ from ecqa.engine.work import CommitWork, Job, StageWork, work_plan
 
 _APART = 0.001
 """Ray merges neighbouring operators that ask for the same resources; this much more CPU keeps tokenising out of actors."""
+
+
+_RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Interrupted)): (.*)$", re.MULTILINE)
 
 
 class _Actor:
@@ -42,7 +47,7 @@ def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Itera
         dataset = _add(dataset, work, resources, len(shards))
     commit = CommitWork(job)
     dataset = dataset.map_batches(
-        commit.__call__, batch_size=None, batch_format="pyarrow", compute=ray.data.TaskPoolStrategy(),
+        commit.__call__, batch_size=1, batch_format="pyarrow", compute=ray.data.TaskPoolStrategy(),
         num_cpus=resources.task_cpus,
     )  # fmt: skip
     try:
@@ -57,7 +62,8 @@ def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Itera
 def _add(dataset: Any, work: StageWork, resources: Resources, num_shards: int) -> Any:
     from ray.data import ActorPoolStrategy, TaskPoolStrategy
 
-    common = {"batch_size": None, "batch_format": "pyarrow"}
+    # A batch is a block of one row, a shard; Ray asks for an explicit size where GPUs are involved.
+    common = {"batch_size": 1, "batch_format": "pyarrow"}
     if work.stages[0].pool == "task":
         return dataset.map_batches(work.__call__, compute=TaskPoolStrategy(), num_cpus=resources.task_cpus, **common)
     wanted = resources.of(work.stages[0].name)
@@ -79,11 +85,18 @@ def _pool(wanted: StageResources, num_shards: int, strategy: Any) -> Any:
     return strategy(min_size=least, max_size=most, max_tasks_in_flight_per_actor=wanted.in_flight)
 
 
-def _cause(error: BaseException) -> str:
-    """The innermost reason in one line; errors lose their type on the way from a worker."""
-    inner = getattr(error, "cause", None) or error.__cause__ or error
-    lines = [line.strip() for line in str(inner).splitlines() if line.strip()]
-    return (lines[-1] if lines else type(inner).__name__)[:500]
+def _as_error(error: BaseException, doing: str) -> EcqaError:
+    """The worker's own error in one line: errors lose their type on the way, so it is read off the traceback's text.
+
+    Of a chain the first error is the cause; an error of ecqa keeps its kind, and so its exit code.
+    """
+    found = _RAISED.findall(str(error))
+    name, reason = next((pair for pair in found if not pair[0].startswith("ray.")), (type(error).__name__, str(error)))
+    kind = getattr(errors, name.removeprefix("ecqa.core.errors."), None) if name.startswith("ecqa.core.errors.") else None
+    if isinstance(kind, type) and issubclass(kind, EcqaError):
+        return kind(f"{reason} (while {doing})")
+    said = " ".join(f"{name}: {reason}".split())[:500]
+    return EngineError(f"{said} (while {doing}); what was finished is kept, run the same command to go on")
 
 
 def merge_on_ray(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -95,4 +108,4 @@ def merge_on_ray(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[An
     try:
         return list(ray.get([remote.remote(*each) for each in arguments]))
     except RayError as error:
-        raise EngineError(f"a merge failed: {_cause(error)}; run the same command to go on") from error
+        raise _as_error(error, "merging") from error

@@ -103,4 +103,5 @@ def _quieten_data(verbose: bool) -> None:
     context.enable_operator_progress_bars = verbose
     context.print_on_execution_start = verbose
     if not verbose:
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        # Its errors come as exceptions, with a traceback of several screens beside them.
+        logging.getLogger("ray.data").setLevel(logging.CRITICAL)

@@ -15,7 +15,9 @@ ABSENT_BIAS = -30.0
 Head = tuple[NDArray[np.float32], NDArray[np.float32]]
 
 
-def fit_head(rows: Any, labels: NDArray[np.int64], num_labels: int, *, inverse_regularisation: float, seed: int) -> Head:
+def fit_head(
+    rows: Any, labels: NDArray[np.int64], num_labels: int, *, inverse_regularisation: float, seed: int
+) -> Head:
     """Balanced logistic regression on rows whose label is not -1; return weight [labels, features] and bias [labels].
 
     rows: dense or sparse matrix [pairs, features].
@@ -23,9 +25,9 @@ def fit_head(rows: Any, labels: NDArray[np.int64], num_labels: int, *, inverse_r
     from sklearn.linear_model import LogisticRegression
 
     known = np.flatnonzero(labels >= 0)
-    model = LogisticRegression(
-        C=inverse_regularisation, class_weight="balanced", max_iter=3000, random_state=seed
-    ).fit(rows[known], labels[known])
+    model = LogisticRegression(C=inverse_regularisation, class_weight="balanced", max_iter=3000, random_state=seed).fit(
+        rows[known], labels[known]
+    )
     coefficients, intercepts = model.coef_, model.intercept_
     if len(model.classes_) == 2:
         coefficients = np.concatenate([-coefficients / 2, coefficients / 2])

@@ -90,9 +90,9 @@ def pair_starts(encodings: pa.Table) -> NDArray[np.int64]:
     """Rows where a pair begins. Raises SchemaError when a pair's windows do not stand together and in order."""
     window = encodings["window"].to_numpy()
     starts = np.flatnonzero(window == 0)
-    counts = np.diff(np.append(starts, len(window)))
-    expected = np.arange(len(window)) - np.repeat(starts, counts) if len(starts) else np.empty(0, np.int64)
-    if not np.array_equal(window, expected) or not np.array_equal(counts, encodings["num_windows"].to_numpy()[starts]):
+    counts = encodings["num_windows"].to_numpy()[starts]
+    expected = np.concatenate([np.empty(0, np.int64), *map(np.arange, counts)])
+    if not np.array_equal(window, expected):
         raise SchemaError("encodings: the windows of a pair must follow each other from 0 to num_windows - 1")
     return starts
 

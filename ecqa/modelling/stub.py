@@ -54,7 +54,9 @@ class StubScorer:
         lengths = np.diff(offsets).astype(np.int64)
         hashes = [zlib.crc32(flat[start:stop].tobytes()) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
         columns = np.arange(1, self.num_labels + 1, dtype=np.uint64) << np.uint64(32)
-        logits: NDArray[np.float32] = (_mix(np.array(hashes, np.uint64)[:, None] + columns) % np.uint64(4096)).astype(np.float32) / np.float32(1024)
+        logits: NDArray[np.float32] = (_mix(np.array(hashes, np.uint64)[:, None] + columns) % np.uint64(4096)).astype(
+            np.float32
+        ) / np.float32(1024)
         batches = [
             Batch(len(rows), int(lengths[rows].sum()), int(lengths[rows].max()) * len(rows))
             for rows in token_batches(lengths, BATCH_TOKENS, MAX_PADDING)

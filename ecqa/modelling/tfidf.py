@@ -61,16 +61,18 @@ class TfidfEncoder:
         offsets = np.zeros(1, np.int32) if rows is None else rows.indptr.astype(np.int32)
         indices = np.empty(0, np.int32) if rows is None else rows.indices.astype(np.int32)
         values = np.empty(0, np.float32) if rows is None else rows.data.astype(np.float32)
-        return pa.table({
-            "pair": pa.array(np.arange(count)),
-            "window": pa.array(np.zeros(count, np.int32)),
-            "num_windows": pa.array(np.ones(count, np.int32)),
-            "input_ids": pa.ListArray.from_arrays(offsets, indices),
-            "values": pa.ListArray.from_arrays(offsets, values),
-            "weight": pa.array(np.ones(count, np.float32)),
-            "num_tokens": pa.array(np.diff(offsets).astype(np.int32)),
-            "truncated": pa.array(np.zeros(count, np.bool_)),
-        })
+        return pa.table(
+            {
+                "pair": pa.array(np.arange(count)),
+                "window": pa.array(np.zeros(count, np.int32)),
+                "num_windows": pa.array(np.ones(count, np.int32)),
+                "input_ids": pa.ListArray.from_arrays(offsets, indices),
+                "values": pa.ListArray.from_arrays(offsets, values),
+                "weight": pa.array(np.ones(count, np.float32)),
+                "num_tokens": pa.array(np.diff(offsets).astype(np.int32)),
+                "truncated": pa.array(np.zeros(count, np.bool_)),
+            }
+        )
 
 
 class TfidfScorer:

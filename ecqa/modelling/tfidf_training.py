@@ -14,6 +14,7 @@ from ecqa.modelling.head_fitting import fit_head
 from ecqa.modelling.model_dir import Head, ModelFile
 from ecqa.modelling.tfidf import TfidfWeights, Vocabulary, join_pair, make_vectorizer, write_tfidf
 
+
 class TfidfConfig(BaseModel):
     """How terms are made and how strong the regression is held (C of scikit-learn)."""
 
@@ -55,4 +56,3 @@ def fit_tfidf(
     content = ModelFile(name=name, backend="tfidf", heads=tuple(heads), about={"training": config.model_dump()})
     write_tfidf(path, content, vocabulary, TfidfWeights(vectorizer.idf_, weight, bias))
     return path
-

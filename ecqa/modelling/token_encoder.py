@@ -109,18 +109,20 @@ class _Rows:
         columns = list(zip(*self.fixed, strict=True)) or [()] * 6
         ids = np.concatenate([np.empty(0, np.int32), *self.ids]).astype(np.int32)
         types = np.concatenate([np.empty(0, np.int8), *self.types]).astype(np.int8)
-        return pa.table({
-            "pair": pa.array(columns[0], pa.int64()),
-            "window": pa.array(columns[1], pa.int32()),
-            "num_windows": pa.array(columns[2], pa.int32()),
-            "input_ids": pa.ListArray.from_arrays(offsets, ids),
-            "token_type_ids": pa.ListArray.from_arrays(offsets, types)
-            if self.with_types
-            else pa.nulls(len(lengths), pa.list_(pa.int8())),
-            "weight": pa.array(columns[3], pa.float32()),
-            "num_tokens": pa.array(columns[4], pa.int32()),
-            "truncated": pa.array(columns[5], pa.bool_()),
-        })
+        return pa.table(
+            {
+                "pair": pa.array(columns[0], pa.int64()),
+                "window": pa.array(columns[1], pa.int32()),
+                "num_windows": pa.array(columns[2], pa.int32()),
+                "input_ids": pa.ListArray.from_arrays(offsets, ids),
+                "token_type_ids": pa.ListArray.from_arrays(offsets, types)
+                if self.with_types
+                else pa.nulls(len(lengths), pa.list_(pa.int8())),
+                "weight": pa.array(columns[3], pa.float32()),
+                "num_tokens": pa.array(columns[4], pa.int32()),
+                "truncated": pa.array(columns[5], pa.bool_()),
+            }
+        )
 
 
 def _segments(types: tuple[Ids, int, Ids, int, Ids], num_question: int, num_answer: int) -> NDArray[np.int8]:

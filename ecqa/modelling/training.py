@@ -166,9 +166,7 @@ def multi_head_loss(
     return total / len(class_weights)
 
 
-def make_class_weights(
-    labels: NDArray[np.int64], label_sets: tuple[LabelSet, ...], kind: str
-) -> list[torch.Tensor]:
+def make_class_weights(labels: NDArray[np.int64], label_sets: tuple[LabelSet, ...], kind: str) -> list[torch.Tensor]:
     """Weight of every label of every head by its count among the labels that are there."""
     result = []
     for head, label_set in enumerate(label_sets):

@@ -33,7 +33,7 @@ OPERATOR, CLARIFICATION = "operator", "clarification"
 
 SHORT_REMARK = 15
 """Words; up to it a remark into somebody's answer is no turn of its own."""
-SHORT_NOD = 8
+SHORT_NOD = 6
 """Words; up to it a colleague's remark before the speaker resumes is none either."""
 SHORT_REPLY = 25
 """Words; up to it a reply to a question back adds nothing to the question."""
@@ -212,6 +212,8 @@ class _Session:
 
     def _use_without_question(self, index: int) -> str:
         text = self.speeches[index].text
+        if index > self.last_asker and closes_call(text):
+            return CLOSING
         kind = answer_kind(text, self.names)
         if kind in (GREETING, THANKS, INTERJECTION, NEXT_CALLER, HAND_OFF):
             return kind

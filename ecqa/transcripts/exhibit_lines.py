@@ -56,6 +56,8 @@ _VENDOR = re.compile(
 _INLINE = re.compile(r"^(?P<label>[^:<>]{2,110}?)\s*:\s*(?P<text>\S.*)$", re.S)
 _EVENT = r"(?:conference|call|event|presentation|webcast|program|meeting)"
 _FEWEST_TURNS = 3
+_LONGEST_LISTING = 220
+"""Characters; a longer line in a list of participants is no person."""
 _FAREWELL = re.compile(
     rf"\b(?:disconnect|{_EVENT}\b[^.]{{0,40}} (?:concluded|has ended|is over)|conclude[sd]? (?:today|the|this|"
     rf"our)[^.]{{0,30}}{_EVENT}|"
@@ -100,17 +102,33 @@ def _can_be_head(text: str) -> bool:
 
 
 def find_start(blocks: Sequence[Block]) -> int:
-    """Index of the first block of the transcript proper: the last list of participants, else the first operator line."""
+    """Index of the first block of the transcript proper: after the lists of participants, else the first operator line."""
     operator = next((index for index, block in enumerate(blocks) if _is_operator_line(block.text)), len(blocks))
-    presentation = next(
-        (index for index, block in enumerate(blocks) if PRESENTATION.match(block.text) and index < operator), None
-    )
     lists = [index for index, block in enumerate(blocks[:operator]) if PARTICIPANTS.match(block.text)]
     if lists:
-        return lists[0]
+        return _after_list(blocks, lists[-1])
+    presentation = next((index for index, block in enumerate(blocks[:operator]) if PRESENTATION.match(block.text)), None)
     if presentation is not None:
         return presentation
     return operator if operator < len(blocks) else 0
+
+
+def _after_list(blocks: Sequence[Block], heading: int) -> int:
+    """The list ends at a heading, at a long text, or where a listed name comes a second time."""
+    seen: set[tuple[str, ...]] = set()
+    for index in range(heading + 1, len(blocks)):
+        block = blocks[index]
+        person = parse_participant(block.text, block.lead, None)
+        words = name_words(person.name) if person is not None else ()
+        if _ends_list(block) or (words and words in seen):
+            return index
+        seen.add(words)
+    return len(blocks)
+
+
+def _ends_list(block: Block) -> bool:
+    headed = PRESENTATION.match(block.text) or HEADING.match(block.text)
+    return bool(headed) or _is_operator_line(block.text) or len(block.text) > _LONGEST_LISTING
 
 
 def _is_operator_line(text: str) -> bool:
@@ -131,12 +149,7 @@ def list_participants(blocks: Sequence[Block]) -> tuple[Participant, ...]:
             role = (
                 "analyst" if analysts else "executive" if heading["own"] or "executive" in block.text.lower() else None
             )
-        elif inside and (
-            PRESENTATION.match(block.text)
-            or HEADING.match(block.text)
-            or _is_operator_line(block.text)
-            or len(block.text) > 220
-        ):
+        elif inside and _ends_list(block):
             inside = False
         elif inside:
             person = parse_participant(block.text, block.lead, role)

@@ -10,7 +10,7 @@ from ecqa.transcripts.document import Participant
 from ecqa.transcripts.names import is_generic, is_operator
 
 DASH = re.compile(r"\s+[-–—]+\s+|\s*[–—]\s+|\s+[–—]\s*|\s*--\s*|(?<=[a-z])-\s+")
-ANGLED = re.compile(r"^\W{0,2}<?\s*(?P<side>[QA])\s*[-–—]\s*(?P<name>[^<>]{2,90}?)\s*>\s*:?\s*(?P<text>.*)$", re.S)
+ANGLED = re.compile(r"^\W{0,2}<?\s*(?P<side>[QA])\s*[-–—]\s*(?P<name>[^<>]{2,90}?)\s*>+\s*:?\s*(?P<text>.*)$", re.S)
 QUESTION_MARK = re.compile(r"^(?P<side>Q|A|Question|Answer)\s*[:.]\s+(?P<text>\S.*)$", re.S)
 TITLE = re.compile(
     r"\b(?:analyst|president|chief|c[efosimtr]o|officer|director|chair\w*|founder|treasurer|controller|manager|"

@@ -46,12 +46,11 @@ _QUARTER = re.compile(
 _YEAR = re.compile(r"\b(?:fy|fiscal(?: year)?)?\s*'?(?P<year>(?:19|20)\d\d)\b", re.I)
 _TICKER = re.compile(r"\((?:(?:NYSE|NASDAQ|AMEX|OTC\w*|TSX|LSE)[^:)]{0,20}:\s*)?(?P<ticker>[A-Z]{1,5}(?:\.[A-Z])?)\)")
 _REUTERS = re.compile(r"\b(?P<ticker>[A-Z]{1,5})\.(?:N|O|OQ|A|K|PK|L|TO)\s+-\s+(?=Q[1-4]|Full|Half|Event)")
-_COMPANY = re.compile(
-    r"^(?P<company>[A-Z][\w&.,'’ -]{1,70}?(?:,? (?:Inc|Incorporated|Corp|Corporation|Company|Co|Ltd|Limited|LLC|"
-    r"L\.P|LP|plc|"
-    r"PLC|N\.V|S\.A|AG|SE|Group|Bancorp|Bank|Holdings|Trust|Partners|Labs|Industries|International|"
-    r"Technologies))\.?)(?=$|[\s,:–-])"
+_LEGAL_FORM = (
+    r"(?:Inc|Incorporated|Corp|Corporation|Company|Co|Ltd|Limited|LLC|L\.P|LP|plc|PLC|N\.V|S\.A|AG|SE|Group|Bancorp|Bank|"
+    r"Holdings|Trust|Partners|Labs|Industries|International|Technologies)\.?"
 )
+_COMPANY = re.compile(rf"^(?P<company>[A-Z][\w&.,'’ -]{{1,70}}?(?:,? {_LEGAL_FORM})+)(?=$|[\s,:(–-])")
 
 
 def find_date(text: str) -> date | None:

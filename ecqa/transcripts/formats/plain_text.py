@@ -21,6 +21,8 @@ _LABEL = re.compile(r"^(?P<label>[A-Z“\"(][^:\n<>{}\[\]=|\t]{1,110}?)\s*:(?:[ 
 _MARKUP = re.compile(r"<(?:html|body|div|p|table|tr|td|span|font|dl|dt|dd|br|a|head|meta|script)\b[^>]*>", re.I)
 _LIMIT = 3_000_000
 _FEWEST_LABELS = 4
+_FEWEST_WORDS = 6
+"""Words after a label, on average, below which it is a log or a form and no talk."""
 
 
 def sniff(source: Source) -> Sniff:
@@ -39,8 +41,9 @@ def sniff(source: Source) -> Sniff:
     operator = any(is_operator(name) for name in names)
     heading = any(HEADING.match(line) for line in text.split("\n") if len(line) < 60)
     asks = sum(1 for _, said in labels if "?" in said)
+    wordy = sum(len(said.split()) for _, said in labels) >= _FEWEST_WORDS * len(labels)
     found = f"{len(labels)} speeches of {len(names)} speakers, {asks} with a question"
-    if returning >= 2 and (operator or heading or asks >= 2) and _is_mostly_labelled(text, len(labels)):
+    if returning >= 2 and (operator or heading or (asks >= 2 and wordy)) and _is_mostly_labelled(text, len(labels)):
         return Sniff(0.6 + 0.1 * operator + 0.1 * heading + 0.05 * (asks >= 2), found)
     return Sniff(0.3, f"{found}; no operator, no Q&A heading and few questions")
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ecqa.transcripts.document import Metadata, ParsedDocument, Participant, Sniff, Source
-from ecqa.transcripts.exhibit_lines import find_start, list_participants, read_turns, strip_noise
+from ecqa.transcripts.exhibit_lines import PARTICIPANTS, find_start, list_participants, read_turns, strip_noise
 from ecqa.transcripts.html_blocks import Block, read_blocks
 from ecqa.transcripts.metadata import from_header_lines
 

@@ -1,0 +1,37 @@
+from pathlib import Path
+
+import pytest
+
+from ecqa.core.errors import ModelError
+from ecqa.modelling import model_source
+from ecqa.modelling.model_source import find_model
+
+
+def test_a_directory_is_itself(tmp_path: Path) -> None:
+    assert find_model(str(tmp_path)) == tmp_path
+
+
+def test_a_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"x")
+    with pytest.raises(ModelError, match="is a file"):
+        find_model(str(file))
+
+
+def test_a_name_that_is_nothing_is_refused() -> None:
+    with pytest.raises(ModelError, match="no such directory.*'default'"):
+        find_model("./no/such/model/here")
+
+
+def test_a_hub_id_without_network_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ModelError, match="nobody/nothing.*check the name and the network") as caught:
+        find_model("nobody/nothing")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_default_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_source, "DEFAULT_MODEL", "absent-v0")
+    with pytest.raises(ModelError, match="default.*missing"):
+        find_model("default")

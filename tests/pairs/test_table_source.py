@@ -1,0 +1,121 @@
+import csv
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ecqa.core.errors import InputError
+from ecqa.core.shards import group_items
+from ecqa.core.sources import list_input
+from ecqa.pairs.table_source import TableSource, pairs_from_table
+
+
+def _read(path: Path, max_rows: int = 2) -> tuple[pa.Table, pa.Table, int]:
+    listing = list_input(str(path))
+    source = TableSource(listing.root, listing.files, max_rows)
+    shards = list(group_items(source.items(), max_items=source.max_items, max_bytes=source.max_bytes))
+    made = [source.read(shard) for shard in shards]
+    return (
+        pa.concat_tables(tables["qa_pairs"] for tables in made),
+        pa.concat_tables(tables["dead_letters"] for tables in made),
+        len(shards),
+    )
+
+
+def _write_csv(path: Path, rows: list[dict[str, str]], **options: str) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), **options)  # type: ignore[arg-type]
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def test_parquet_rows_in_order_across_row_groups(tmp_path: Path) -> None:
+    table = pa.table({"Question": [f"q{i}" for i in range(11)], "ANSWER": [f"a{i}" for i in range(11)]})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=4)
+    pairs, _, shards = _read(tmp_path / "t.parquet", max_rows=3)
+    assert pairs.column("question").to_pylist() == table.column("Question").to_pylist()
+    assert pairs.column("position").to_pylist() == list(range(11))
+    assert len(set(pairs.column("pair_id").to_pylist())) == 11
+    assert shards == 5
+
+
+def test_ids_do_not_depend_on_the_size_of_shards(tmp_path: Path) -> None:
+    rows = [{"question": "same?", "answer": "same"}] * 5
+    path = _write_csv(tmp_path / "t.csv", rows)
+    one, other = _read(path, 1)[0], _read(path, 4)[0]
+    assert one.equals(other)
+    assert len(set(one.column("pair_id").to_pylist())) == 5
+
+
+def test_own_ids_and_people_are_kept(tmp_path: Path) -> None:
+    row = {"ID": "7", "ASKER": "A", "Respondent": "R", "question": "q", "answer": "a"}
+    row |= {"COMPANYTICKER": "XYZ", "year": "2020", "quarter": "2"}
+    pairs = _read(_write_csv(tmp_path / "t.csv", [row]))[0].to_pylist()[0]
+    assert (pairs["pair_id"], pairs["asker"], pairs["responder"], pairs["call_id"]) == ("7", "A", "R", "XYZ-2020-Q2")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.text(st.characters(exclude_characters="\r\0", exclude_categories=["Cs"])), st.text("ab\",\n;'")),
+        min_size=1,
+        max_size=20,
+    ),
+    st.integers(1, 7),
+)
+def test_any_csv_is_cut_at_record_ends(tmp_path: Path, texts: list[tuple[str, str]], max_rows: int) -> None:
+    rows = [{"question": "q" + question, "answer": "a" + answer} for question, answer in texts]
+    pairs, dead, _ = _read(_write_csv(tmp_path / "t.csv", rows), max_rows)
+    assert pairs.select(["question", "answer"]).to_pylist() == rows
+    assert dead.num_rows == 0
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_other_delimiters(tmp_path: Path, delimiter: str) -> None:
+    path = _write_csv(tmp_path / "t.csv", [{"question": "a, b?", "answer": "c"}], delimiter=delimiter)
+    assert _read(path)[0].column("question").to_pylist() == ["a, b?"]
+
+
+def test_windows_encoding_and_bom(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_bytes("question,answer\nwhy?,we don’t know\n".encode("cp1252"))
+    assert _read(tmp_path / "w.csv")[0].column("answer").to_pylist() == ["we don’t know"]
+    (tmp_path / "b.csv").write_bytes("﻿question,answer\nwhy?,so\n".encode())
+    assert _read(tmp_path / "b.csv")[0].column("question").to_pylist() == ["why?"]
+
+
+def test_a_record_of_the_wrong_width_is_a_dead_letter(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,answer\nq1,a1\nq2,a2,surplus\nq3,a3\n")
+    pairs, dead, _ = _read(tmp_path / "t.csv", max_rows=10)
+    assert pairs.column("question").to_pylist() == ["q1", "q3"]
+    letter = dead.to_pylist()[0]
+    assert letter["stage"] == "read"
+    assert "another number of columns" in letter["reason"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"text,label\nx,1\n", "needs the columns question and answer, got text, label"),
+        ("t.csv", b"", "needs the columns question and answer"),
+        ("t.csv", "question,answer\n".encode("utf-16"), "UTF-16"),
+        ("t.parquet", b"PAR1 nonsense", "not a readable Parquet file"),
+    ],
+)
+def test_bad_tables_are_one_line(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        _read(tmp_path / name)
+
+
+def test_columns_that_are_no_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no text"):
+        pairs_from_table(pa.table({"question": [[1]], "answer": ["a"]}))
+
+
+def test_nulls_stay_null() -> None:
+    pairs = pairs_from_table(pa.table({"question": ["q", None], "answer": [None, "a"]}))
+    assert pairs.column("answer").to_pylist() == [None, "a"]
