@@ -26,8 +26,8 @@ The test part was used once, after everything was chosen.
 
 The split is by pair: all 115 calls of the test part also occur in the training part (other pairs of the same call), and
 99 of its questions stand there word for word with another respondent. On the validation part, which shares no call with
-what was trained on, mean macro-F1 was {validation:.1f} after the chosen epoch and {shifted:.1f} after the shift below; both
-were used to choose, so they lean high.
+what was trained on, mean macro-F1 was {validation:.1f} after the chosen epoch and {shifted:.1f} after the shift below;
+both were used to choose, so they lean high.
 
 Evasion: macro-F1 x 100 of the head in {repeats} repeated stratified {folds}-fold runs on the 108 pairs of EvasionBench's
 `dev_108.csv`, encoder fixed. The labels there are those of the model Eva-4B, not of people.
@@ -38,10 +38,12 @@ Evasion: macro-F1 x 100 of the head in {repeats} repeated stratified {folds}-fol
 
 - Features: `train_5768.csv`, {train} pairs of gtfintechlab/SubjECTive-QA (CC BY 4.0), nothing dropped; {share:.0%} of them,
   by whole calls, set apart for validation (`split_by_group`, seed {seed}).
-- Base: {base} (Apache-2.0). Question and answer as a pair, at most {max_tokens} tokens; longer pairs are cut into
-  overlapping windows over the answer, in training as in scoring.
-- Loss: cross-entropy with class weights ({class_weights}), heads alike. AdamW, linear warm-up, cosine to 0. Word embeddings
-  frozen. Best of {epochs_run} epochs by validation mean macro-F1: epoch {epoch}.
+- Base: {base}, Apache-2.0.
+  Question and answer as a pair, at most {max_tokens} tokens; longer pairs are cut into overlapping windows over the answer, in
+  training as in scoring.
+- Loss: cross-entropy with class weights ({class_weights}), heads alike. AdamW, linear warm-up, cosine to 0. The
+  embeddings and the {frozen} lowest layers stay as they are. Best of {epochs_run} epochs by validation mean macro-F1: epoch
+  {epoch}.
 - Then the biases were moved by {shift} x log prior of the training labels, the number chosen on validation.
 - Evasion head: balanced logistic regression (C = {strength}) on the pooled vectors of all 108 pairs; the encoder was not
   trained on them.
@@ -95,6 +97,7 @@ def model_card(name: str, about: dict[str, Any], result: dict[str, Any], counts:
         max_tokens=train["max_tokens"],
         class_weights=train["class_weights"],
         epoch=best["epoch"],
+        frozen=train["frozen_layers"],
         epochs_run=best["epochs_run"],
         base=about["base_model"],
         strength=about["evasion_inverse_regularisation"],

@@ -54,9 +54,7 @@ def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Itera
         for batch in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
             yield from batch.to_pylist()
     except RayError as error:
-        raise EngineError(
-            f"a worker failed: {_cause(error)}; what was finished is kept, run the same command to go on"
-        ) from error
+        raise _as_error(error, "working on a shard") from error
 
 
 def _add(dataset: Any, work: StageWork, resources: Resources, num_shards: int) -> Any:
@@ -92,7 +90,9 @@ def _as_error(error: BaseException, doing: str) -> EcqaError:
     """
     found = _RAISED.findall(str(error))
     name, reason = next((pair for pair in found if not pair[0].startswith("ray.")), (type(error).__name__, str(error)))
-    kind = getattr(errors, name.removeprefix("ecqa.core.errors."), None) if name.startswith("ecqa.core.errors.") else None
+    kind = (
+        getattr(errors, name.removeprefix("ecqa.core.errors."), None) if name.startswith("ecqa.core.errors.") else None
+    )
     if isinstance(kind, type) and issubclass(kind, EcqaError):
         return kind(f"{reason} (while {doing})")
     said = " ".join(f"{name}: {reason}".split())[:500]

@@ -6,11 +6,13 @@ Ray's own lines are off by default: progress bars, worker logs and the banner he
 import contextlib
 import logging
 import os
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 
 from ecqa.core.errors import EngineError
 
+KNOCK_S = 10.0
 FEEDER_CPUS = 1
 """Logical CPUs beyond the cores of this machine: parsing and writing are light, so they share the scorers' cores."""
 
@@ -75,12 +77,24 @@ def _connect(address: str | None, verbose: bool, object_store_bytes: int | None)
         )
         return
     try:
+        _knock(address)
         ray.init(address=address, log_to_driver=verbose, logging_level=level)
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:300]
         raise EngineError(
             f"no Ray cluster at {address}: {reason}; start one with `ray start --head`, or leave out --address"
         ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise ConnectionError when nobody listens there: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not port.isdigit() or "/" in host:
+        return
+    try:
+        socket.create_connection((host, int(port)), KNOCK_S).close()
+    except OSError as error:
+        raise ConnectionError(f"nobody listens there ({error.strerror or error})") from error
 
 
 def quieten(*, verbose: bool) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ecqa.core.errors import EngineError
 from ecqa.core.storage import absolute_url
+from ecqa.engine.session import quieten
 
 TOKEN_FILE = Path("~/.ray/auth_token")
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
@@ -35,6 +36,7 @@ def submit(job: str, arguments: Sequence[str], output: str, address: str | None,
     """
     if "RAY_AUTH_MODE" not in os.environ and TOKEN_FILE.expanduser().is_file():
         os.environ["RAY_AUTH_MODE"] = "token"
+    quieten(verbose=False)
     client = _client(address)
     run_id = run_id_of(job, output)
     submission_id = f"{run_id}-{_next_attempt(client, run_id)}"

@@ -51,6 +51,10 @@ def read_config(path: Path) -> dict[str, Any]:
     file = path / "config.json"
     if not file.is_file():
         raise ModelError(f"model directory {path}: neither ecqa_model.json nor config.json is there")
+    return _read_object(file)
+
+
+def _read_object(file: Path) -> dict[str, Any]:
     try:
         config = json.loads(file.read_bytes())
     except ValueError as error:
@@ -68,7 +72,7 @@ def longest_input(path: Path, config: dict[str, Any]) -> int:
         limits.append(positions - (padding + 1 if config.get("model_type") in OFFSET_POSITIONS else 0))
     file = path / "tokenizer_config.json"
     if file.is_file():
-        limit = json.loads(file.read_bytes()).get("model_max_length")
+        limit = _read_object(file).get("model_max_length")
         limits += [int(limit)] if limit else []
     return int(min(limits))
 

@@ -24,7 +24,7 @@ class ScoreConfig(BaseModel):
     """How windows are scored.
 
     model: "default", a model directory or a hub id. label_set: name of a plain checkpoint's label set.
-    batch_tokens: computed tokens of a batch. max_padding: share of them that may be padding.
+    batch_tokens: computed tokens of a batch, by default what suits the device. max_padding: share that may be padding.
     device: "auto" takes the GPU that the process sees, else the CPU. precision: "auto" is float32 on a CPU and float16
     on a GPU. threads: torch threads; None leaves what the environment says. These five change a score by rounding only.
     """
@@ -33,7 +33,7 @@ class ScoreConfig(BaseModel):
 
     model: str = "default"
     label_set: str | None = None
-    batch_tokens: int = Field(default=8192, ge=1)
+    batch_tokens: int | None = Field(default=None, ge=1)
     max_padding: float = Field(default=0.05, ge=0, le=1)
     device: str = Field(default="auto", pattern=r"auto|cpu|cuda(:\d+)?")
     precision: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
@@ -51,7 +51,8 @@ class Batch(NamedTuple):
 class WindowScorer(Protocol):
     """A backend's scorer: ENCODINGS to logits [windows, all labels of all label sets], float32, and its batches."""
 
-    def __call__(self, encodings: pa.Table) -> tuple[Floats, list[Batch]]: ...  # pragma: no cover
+    def __call__(self, encodings: pa.Table) -> tuple[Floats, list[Batch]]:
+        """Score windows, in the order of the rows."""
 
 
 class ScoreTransform:

@@ -3,6 +3,7 @@
 It goes through the same tables, windows and pooling as a real model. Knows nothing of language.
 """
 
+import itertools
 import re
 import zlib
 from collections.abc import Sequence
@@ -52,7 +53,7 @@ class StubScorer:
         ids = encodings["input_ids"].combine_chunks()
         offsets, flat = ids.offsets.to_numpy(), ids.values.to_numpy()
         lengths = np.diff(offsets).astype(np.int64)
-        hashes = [zlib.crc32(flat[start:stop].tobytes()) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+        hashes = [zlib.crc32(flat[start:stop].tobytes()) for start, stop in itertools.pairwise(offsets)]
         columns = np.arange(1, self.num_labels + 1, dtype=np.uint64) << np.uint64(32)
         logits: NDArray[np.float32] = (_mix(np.array(hashes, np.uint64)[:, None] + columns) % np.uint64(4096)).astype(
             np.float32

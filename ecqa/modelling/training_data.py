@@ -53,7 +53,7 @@ def read_labelled_pairs(
     """
     if not path.is_file():
         raise InputError(f"labelled pairs {path}: no such file")
-    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path, keep_default_na=False)
     frame = frame.rename(columns=str.lower).rename(columns=columns or {})
     wanted = ["question", "answer", *(label_set.name for label_set in label_sets), *group_by]
     if absent := [column for column in wanted if column not in frame.columns]:
@@ -79,7 +79,7 @@ def _label_indices(path: Path, label_set: LabelSet, column: "pd.Series[str]") ->
 def _label_text(value: object) -> str | None:
     if value is None or value != value or value == "":
         return None
-    return str(int(value)) if isinstance(value, float) else str(value)
+    return str(value).removesuffix(".0")
 
 
 def split_by_group(pairs: LabelledPairs, share: float, seed: int) -> tuple[LabelledPairs, LabelledPairs]:

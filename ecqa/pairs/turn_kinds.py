@@ -32,8 +32,9 @@ _HELLO = re.compile(
     r" this (?:morning|afternoon|evening))?|"
     r"how(?:'re| are) (?:you|ya)(?: doing)?|can you(?: guys)? hear me(?: okay| ok| all right| better)?(?: now)?|"
     r"how (?:you|ya|y'all)(?: guys)? doing|nice to (?:meet|speak|talk)[^.?!]{0,30}|welcome(?: back| aboard)?|"
-    r"(?:i'm |i am |we're |doing )?(?:good|fine|great|well|doing well|very well|doing good|doing great|"
-    r"not bad)(?:,)? (?:thanks?|thank you|and you|yourself)|"
+    r"(?:i'm |i am |we're |doing )(?:good|fine|great|well|doing well|very well|doing good|doing great|"
+    r"not bad),? (?:thanks?|thank you)|"
+    r"(?:good|fine|great|well),? (?:and )?(?:you|yourself)\?|"
     r"(?:i'm|we're) (?:good|fine|great|well|here|doing \w+)|how about (?:you|yourself))\b",
     re.I,
 )
@@ -177,10 +178,10 @@ def answer_kind(text: str, names: Set[str] = frozenset()) -> str:
     total = len(text.split())
     if total <= 25 and _is_hand_off(text, names, len(words)):
         return HAND_OFF
-    if (hello or thanks) and (not words or (len(words) <= 2 and "?" not in left)):
-        return GREETING if hello else THANKS
     if _NEXT.search(text) and len(words) <= 14:
         return NEXT_CALLER
+    if (hello or thanks) and (not words or (len(words) <= 2 and "?" not in left)):
+        return GREETING if hello else THANKS
     if total <= 30 and _TROUBLE.search(text):
         return ASK_BACK
     if total <= 20 and text.rstrip().endswith("?") and not re.search(r"[.!](?=\s)", _SORRY.sub("", text)):
@@ -207,6 +208,8 @@ def closes_call(text: str) -> bool:
 def is_farewell(text: str) -> bool:
     """True for a turn that begins with thanks and takes leave of the audience: no answer, even while a question is open."""
     first = re.split(r"(?<=[.!?])\s", text.strip())[0]
+    if _ENDS.search(first) is not None:
+        return True
     return _ENDS.search(text[:300]) is not None and len(content_words(first)) <= 3
 
 

@@ -12,6 +12,7 @@ from ecqa.transcripts.document import Participant, Turn, join_turns
 from ecqa.transcripts.headers import (
     ABBREVIATED,
     ANGLED,
+    DASH,
     QUESTION_MARK,
     TITLE,
     Header,
@@ -56,6 +57,7 @@ _VENDOR = re.compile(
 _INLINE = re.compile(r"^(?P<label>[^:<>]{2,110}?)\s*:\s*(?P<text>\S.*)$", re.S)
 _EVENT = r"(?:conference|call|event|presentation|webcast|program|meeting)"
 _FEWEST_TURNS = 3
+_LONGEST_PLAIN_HEADER = 60
 _LONGEST_LISTING = 220
 """Characters; a longer line in a list of participants is no person."""
 _FAREWELL = re.compile(
@@ -107,7 +109,9 @@ def find_start(blocks: Sequence[Block]) -> int:
     lists = [index for index, block in enumerate(blocks[:operator]) if PARTICIPANTS.match(block.text)]
     if lists:
         return _after_list(blocks, lists[-1])
-    presentation = next((index for index, block in enumerate(blocks[:operator]) if PRESENTATION.match(block.text)), None)
+    presentation = next(
+        (index for index, block in enumerate(blocks[:operator]) if PRESENTATION.match(block.text)), None
+    )
     if presentation is not None:
         return presentation
     return operator if operator < len(blocks) else 0
@@ -170,13 +174,19 @@ class _Reader:
         self.blocks = blocks
         self.names = [person.name for person in people]
         self.has_list = bool(people)
-        bold = Counter(block.text.strip(" :") for block in blocks if block.bold and len(block.text) < 120)
+        # Some vendors print no bold at all: then a line of its own stands for it.
+        self.plain = not any(block.bold or block.lead for block in blocks if _is_operator_line(block.text))
+        bold = Counter(block.text.strip(" :") for block in blocks if self._is_bold(block) and len(block.text) < 120)
         self.repeated = {text for text, count in bold.items() if count >= 2}
         self.turns: list[Turn] = []
         self.header: Header | None = None
         self.side: str | None = None
         self.texts: list[str] = []
         self.section: str | None = None
+
+    def _is_bold(self, block: Block) -> bool:
+        short = len(block.text) < _LONGEST_PLAIN_HEADER and not block.text.endswith((".", "?", "!"))
+        return block.bold or (self.plain and short)
 
     def read(self) -> tuple[Turn, ...]:
         skip = False
@@ -229,7 +239,7 @@ class _Reader:
             role = "analyst" if angled["side"] == "Q" else "executive"
             return Header(parsed.name, parsed.firm, parsed.title, role), angled["text"]
         if len(text) <= 200:
-            whole = parse_header(text if ABBREVIATED.search(text) or not block.bold else text.rstrip("."))
+            whole = parse_header(text if ABBREVIATED.search(text) else text.rstrip("."))
             if whole is not None and self._known(whole, block, text):
                 return whole, ""
             single = self._single_word(block)
@@ -240,13 +250,15 @@ class _Reader:
     def _single_word(self, block: Block) -> str | None:
         """A lone word heads a speech when it is a listed person's first name, or in bold after the operator's call."""
         word = block.text.strip(" :.")
-        if not re.fullmatch(r"[A-Z][a-z'’-]{2,14}", word) or not (block.bold or block.text.rstrip().endswith(":")):
+        if not re.fullmatch(r"[A-Z][a-z'’-]{2,14}", word) or not (
+            self._is_bold(block) or block.text.rstrip().endswith(":")
+        ):
             return None
         known = next((name for name in self.names if alike(name_words(name)[0], word.lower()) or word == name), None)
         if (known is not None and block.text.rstrip().endswith(":")) or known == word:
             return known
         called = self.header is not None and is_operator(self.header.name) and INTRODUCES.search(" ".join(self.texts))
-        return word if block.bold and called else None
+        return word if self._is_bold(block) and called else None
 
     def _inline(self, block: Block) -> tuple[Header, str] | None:
         match = _INLINE.match(block.text)
@@ -264,11 +276,12 @@ class _Reader:
         if is_operator(header.name):
             return len(text) < 30
         if is_generic(header.name):
-            return block.bold or (len(text) < 40 and text.rstrip().endswith(":"))
-        sentence = text.endswith((".", "?", "!")) and not ABBREVIATED.search(text)
+            return self._is_bold(block) or (len(text) < 40 and text.rstrip().endswith(":"))
+        printed = header.firm is not None and header.title is not None and DASH.search(text) is not None
+        sentence = text.endswith((".", "?", "!")) and not ABBREVIATED.search(text) and not printed
         if self._listed(header.name):
-            return block.bold or not sentence
-        if not (block.bold or block.lead):
+            return self._is_bold(block) or not sentence
+        if not (self._is_bold(block) or block.lead):
             return text.rstrip().endswith(":") and self._called(header.name)
         if self._called(header.name) or (header.firm is not None and not sentence):
             return True

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from ecqa.core.ids import make_id, ordinals
 from ecqa.core.schemas import COMPONENTS, TRANSCRIPTS, from_rows
 from ecqa.core.stage import Stage, Tables
-from ecqa.transcripts.document import Format, ParsedDocument, Sniff, Source, Turn
+from ecqa.transcripts.document import Format, ParsedDocument, Participant, Sniff, Source, Turn
 from ecqa.transcripts.encoding import decode
 from ecqa.transcripts.formats import FORMATS
+from ecqa.transcripts.leaks import split_leaks
 from ecqa.transcripts.metadata import make_call_id
 from ecqa.transcripts.names import is_operator, resolve
 from ecqa.transcripts.roles import UNKNOWN, assign_roles, find_participant
@@ -71,10 +72,9 @@ class ParseTransform:
 
     def _tables(self, document: Row, index: int, reading: _Reading, parsed: ParsedDocument) -> tuple[Row, list[Row]]:
         row = self._row(document, index, reading, parsed)
-        people = [person.name for person in parsed.participants]
         parsed = finish(parsed)
         rows = component_rows(parsed, row["transcript_id"], row["call_id"])
-        row |= {"num_components": len(rows)} | _status(parsed, people)
+        row |= {"num_components": len(rows)} | _status(parsed)
         return row, rows
 
     def _row(self, document: Row, index: int, reading: _Reading, parsed: ParsedDocument | None) -> Row:
@@ -130,32 +130,33 @@ def _nearest(form: Format, sniff: Sniff) -> str:
 
 
 def finish(parsed: ParsedDocument) -> ParsedDocument:
-    """Resolve names, find the Q&A session, give every turn its role, title and firm."""
-    labels = [turn.speaker for turn in parsed.turns if turn.speaker]
-    listed = [person.name for person in parsed.participants]
-    names = resolve(labels)
-    turns = [replace(turn, speaker=names.get(turn.speaker or "", turn.speaker)) for turn in parsed.turns]
+    """Split leaked labels off, resolve names, find the Q&A session, give every turn its role, title and firm."""
+    turns = split_leaks(parsed.turns)
+    names = resolve(turn.speaker for turn in turns if turn.speaker)
+    turns = [replace(turn, speaker=names.get(turn.speaker or "", turn.speaker)) for turn in turns]
     start = find_qa_start(turns)
-    turns = [
-        replace(turn, section=QA if start is not None and index >= start else PREPARED)
-        for index, turn in enumerate(turns)
-    ]
+    sections = [QA if start is not None and index >= start else PREPARED for index in range(len(turns))]
+    turns = [replace(turn, section=section) for turn, section in zip(turns, sections, strict=True)]
     roles = assign_roles(turns, parsed.participants, parsed.metadata.company)
-    del listed
-    return replace(parsed, turns=tuple(_describe(turn, turns, roles, parsed) for turn in turns))
+    people = {speaker: _person(speaker, turns, parsed.participants) for speaker in roles}
+    return replace(parsed, turns=tuple(_describe(turn, roles, people) for turn in turns))
 
 
-def _describe(turn: Turn, turns: Sequence[Turn], roles: dict[str, str], parsed: ParsedDocument) -> Turn:
+def _person(speaker: str, turns: Sequence[Turn], participants: Sequence[Participant]) -> Participant:
+    """Title and firm of a speaker: from the headers of the speeches, else from the list of participants."""
+    if is_operator(speaker):
+        return Participant(speaker)
+    listed = find_participant(speaker, participants) or Participant(speaker)
+    own = [turn for turn in turns if turn.speaker == speaker]
+    title = next((turn.title for turn in own if turn.title), listed.title)
+    return Participant(speaker, title, next((turn.firm for turn in own if turn.firm), listed.firm))
+
+
+def _describe(turn: Turn, roles: dict[str, str], people: dict[str, Participant]) -> Turn:
     if turn.speaker is None:
         return replace(turn, role=UNKNOWN)
-    role = roles[turn.speaker]
-    if is_operator(turn.speaker):
-        return replace(turn, role=role)
-    person = find_participant(turn.speaker, parsed.participants)
-    own = [other for other in turns if other.speaker == turn.speaker]
-    title = next((other.title for other in own if other.title), person.title if person else None)
-    firm = next((other.firm for other in own if other.firm), person.firm if person else None)
-    return replace(turn, role=role, title=title, firm=firm)
+    person = people[turn.speaker]
+    return replace(turn, role=roles[turn.speaker], title=person.title, firm=person.firm)
 
 
 def component_rows(parsed: ParsedDocument, transcript_id: str, call_id: str) -> list[Row]:
@@ -186,7 +187,7 @@ def component_rows(parsed: ParsedDocument, transcript_id: str, call_id: str) -> 
     return rows
 
 
-def _status(parsed: ParsedDocument, people: Sequence[str]) -> Row:
+def _status(parsed: ParsedDocument) -> Row:
     if parsed.cut is not None:
         return {"status": "truncated", "status_detail": f"{parsed.cut}; {len(parsed.turns)} whole turns were read"}
     if not any(turn.section == QA for turn in parsed.turns):

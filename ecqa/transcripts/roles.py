@@ -1,8 +1,8 @@
 """Who is who in a call: operator, executive, analyst, moderator or unknown, for every speaker.
 
 From turns with resolved names and sections, and the lists of participants, to one role a speaker. Order of evidence:
-what the document states, lists of participants, titles, prepared remarks, the operator's introductions, and last the
-place in the conversation. Knows nothing of pairs.
+what the document states, lists of participants, analysts' titles and firms, prepared remarks, the operator's
+introductions, executives' titles, and last the place in the conversation. Knows nothing of pairs.
 """
 
 import re
@@ -38,12 +38,14 @@ def assign_roles(
     """Return a role for every speaker name that occurs in ``turns`` (sections must be set)."""
     speakers = list(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
     roles: dict[str, str] = {}
+    own_firms = _find_own_firms(turns, participants, company)
     for speaker in speakers:
-        role = _stated(speaker, turns, participants, company)
+        role = _stated(speaker, turns, participants, own_firms)
         if role is not None:
             roles[speaker] = role
     _from_prepared(turns, roles)
     _from_introductions(turns, roles)
+    _from_executive_titles(turns, participants, roles)
     _from_conversation(turns, speakers, roles)
     return {speaker: roles.get(speaker, UNKNOWN) for speaker in speakers}
 
@@ -59,7 +61,7 @@ def find_participant(name: str, participants: Sequence[Participant]) -> Particip
 
 
 def _stated(
-    speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], company: str | None
+    speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], own_firms: Sequence[str]
 ) -> str | None:
     if is_operator(speaker):
         return OPERATOR
@@ -74,7 +76,7 @@ def _stated(
         return _generic_role(speaker)
     titles = [turn.title for turn in own if turn.title] + ([person.title] if person and person.title else [])
     firms = [turn.firm for turn in own if turn.firm] + ([person.firm] if person and person.firm else [])
-    return _role_of_title(titles, firms, company)
+    return _role_of_firm(titles, firms, own_firms)
 
 
 def _generic_role(speaker: str) -> str | None:
@@ -83,18 +85,34 @@ def _generic_role(speaker: str) -> str | None:
     return ANALYST if GENERIC_ANALYST.search(speaker) else None
 
 
-def _role_of_title(titles: Sequence[str], firms: Sequence[str], company: str | None) -> str | None:
-    for title in titles:
-        if ANALYST_TITLE.search(title):
-            return ANALYST
-    own_firm = company is not None and any(_same_firm(firm, company) for firm in firms)
-    if own_firm:
-        return EXECUTIVE
-    if firms and company is not None and not own_firm:
+def _role_of_firm(titles: Sequence[str], firms: Sequence[str], own_firms: Sequence[str]) -> str | None:
+    if any(ANALYST_TITLE.search(title) for title in titles):
         return ANALYST
-    if any(EXECUTIVE_TITLE.search(title) for title in titles):
-        return EXECUTIVE
-    return None
+    if not firms or not own_firms:
+        return None
+    return EXECUTIVE if any(_same_firm(firm, own) for firm in firms for own in own_firms) else ANALYST
+
+
+def _find_own_firms(turns: Sequence[Turn], participants: Sequence[Participant], company: str | None) -> list[str]:
+    """Firms on the company's side: of listed executives, and of whoever speaks before the questions."""
+    firms = [person.firm for person in participants if person.role == EXECUTIVE]
+    for turn in turns:
+        if turn.section == PREPARED and turn.speaker and not ANALYST_TITLE.search(turn.title or ""):
+            person = find_participant(turn.speaker, participants)
+            firms.append(turn.firm or (person.firm if person else None))
+    named = [firm for firm in firms if firm]
+    return [*named, company] if named and company else named
+
+
+def _from_executive_titles(turns: Sequence[Turn], participants: Sequence[Participant], roles: dict[str, str]) -> None:
+    """Weak evidence: analysts are directors and vice presidents too, so whom the operator called goes before it."""
+    for turn in turns:
+        if turn.speaker is None or turn.speaker in roles:
+            continue
+        person = find_participant(turn.speaker, participants)
+        title = turn.title or (person.title if person else None)
+        if title is not None and EXECUTIVE_TITLE.search(title):
+            roles[turn.speaker] = EXECUTIVE
 
 
 def _same_firm(firm: str, company: str) -> bool:

@@ -61,3 +61,6 @@ def test_offset_positions_and_tokenizer_limit_count(tmp_path: Path) -> None:
     assert longest_input(tmp_path, roberta | {"max_position_embeddings": 130}) == 128
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 100}')
     assert longest_input(tmp_path, roberta) == 100
+    (tmp_path / "tokenizer_config.json").write_text("{")
+    with pytest.raises(ModelError, match=r"tokenizer_config\.json"):
+        longest_input(tmp_path, roberta)

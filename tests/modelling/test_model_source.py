@@ -3,7 +3,9 @@ from pathlib import Path
 import pytest
 
 from ecqa.core.errors import ModelError
+from ecqa.core.taxonomy import load_taxonomy
 from ecqa.modelling import model_source
+from ecqa.modelling.model_dir import load_model_info
 from ecqa.modelling.model_source import find_model
 
 
@@ -35,3 +37,15 @@ def test_a_missing_default_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_source, "DEFAULT_MODEL", "absent-v0")
     with pytest.raises(ModelError, match="default.*missing"):
         find_model("default")
+
+
+def test_the_shipped_model_is_whole_and_small() -> None:
+    info = load_model_info("default")
+    assert info.name == model_source.DEFAULT_MODEL
+    released = (*load_taxonomy("subjectivity-v1").label_sets, *load_taxonomy("evasion-v1").label_sets)
+    assert info.label_sets == released
+    assert info.statuses["evasion"] == "experimental"
+    assert sum(file.stat().st_size for file in info.path.iterdir()) <= 48_000_000
+    card = (info.path / "README.md").read_text(encoding="utf-8")
+    assert info.model_version in card
+    assert "sole evidence" in card

@@ -1,3 +1,5 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +28,7 @@ def test_plan_covers_the_answer_and_fits(
 @given(st.integers(1, 2000), st.integers(4, 100), st.integers(0, 60))
 def test_neighbours_share_the_overlap(num_answer: int, room: int, overlap: int) -> None:
     spans = answer_spans(num_answer, room, overlap)
-    shared = [left[1] - right[0] for left, right in zip(spans[:-1], spans[1:], strict=True)]
+    shared = [left[1] - right[0] for left, right in itertools.pairwise(spans)]
     assert all(tokens >= min(overlap, room // 2) for tokens in shared)
 
 

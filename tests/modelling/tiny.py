@@ -13,7 +13,8 @@ from ecqa.core.taxonomy import LabelSet, load_taxonomy
 from ecqa.modelling.encoder import MultiHeadEncoder, save_encoder
 from ecqa.modelling.model_dir import Head, ModelFile
 
-WORDS = "we saw steady demand in most regions how did the segment do no idea yes growth of percent a b ? . ,".split()
+SENTENCES = "we saw steady demand in most regions how did the segment do no idea yes growth of percent a b ? . ,"
+WORDS = SENTENCES.split()
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS, *(f"##{letter}" for letter in "abcdefgh")]
 
 

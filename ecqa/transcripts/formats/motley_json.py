@@ -58,9 +58,10 @@ def _turns(items: Any, section: str) -> Iterator[Turn]:
 
 
 def _turn(label: Any, speech: str, section: str) -> Iterator[Turn]:
-    if isinstance(label, str) and not _PSEUDO.match(label):
-        name, firm = split_label(label)
-        yield Turn(name or None, speech.strip(), firm=firm, section=section)
+    if isinstance(label, str) and _PSEUDO.match(label):
+        return
+    name, firm = split_label(label) if isinstance(label, str) else ("", None)
+    yield Turn(name or None, speech.strip(), firm=firm, section=section)
 
 
 def _recover(text: str) -> Iterator[Turn]:
@@ -74,14 +75,15 @@ def _recover(text: str) -> Iterator[Turn]:
 
 
 def _participants(lines: Any) -> tuple[Participant, ...]:
-    """``Name--Title`` is an executive, ``Name--Firm -- Analyst`` an analyst."""
-    people = []
+    """``Name--Title`` is an executive, ``Name--Firm -- Analyst`` an analyst; executives stand first."""
+    people: list[Participant] = []
     for line in lines if isinstance(lines, list) else ():
         parts = [part.strip() for part in re.split(r"\s*--\s*", line) if part.strip()] if isinstance(line, str) else []
-        if len(parts) == 2:
-            people.append(
-                Participant(parts[0], title=parts[1], role="analyst" if "analyst" in parts[1].lower() else "executive")
-            )
-        elif len(parts) >= 3:
+        if len(parts) >= 3:
             people.append(Participant(parts[0], title=parts[-1], firm=" -- ".join(parts[1:-1]), role="analyst"))
+        elif len(parts) == 2:
+            among_analysts = any(person.role == "analyst" for person in people)
+            analyst = "analyst" in parts[1].lower()
+            role = "analyst" if analyst else None if among_analysts else "executive"
+            people.append(Participant(parts[0], title=parts[1], role=role))
     return tuple(people)

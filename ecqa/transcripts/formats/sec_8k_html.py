@@ -63,9 +63,9 @@ def _header_lines(blocks: Sequence[Block]) -> list[str]:
 
     Taken before noise is stripped, since vendors repeat the title on every page.
     """
-    lines = [
-        block.text for block in blocks[: find_start(blocks)] if not block.is_break and not _WRAPPER.match(block.text)
-    ]
+    start = find_start(blocks)
+    end = next((index for index, block in enumerate(blocks[:start]) if PARTICIPANTS.match(block.text)), start)
+    lines = [block.text for block in blocks[:end] if not block.is_break and not _WRAPPER.match(block.text)]
     return lines[-12:] if len(lines) > _MOST_HEADER_LINES else lines
 
 
