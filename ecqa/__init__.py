@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from ecqa.core.version import VERSION as __version__
+
 __all__ = ["__version__", "score"]
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ecqa import __version__
 from ecqa.core.errors import EcqaError, EngineError, UsageError
+from ecqa.core.version import VERSION
 
 app = typer.Typer(
     name="ecqa",
@@ -50,7 +50,7 @@ def _one_line(kind: type[BaseException], error: BaseException, trace: TracebackT
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(__version__)
+        typer.echo(VERSION)
         raise typer.Exit
 
 

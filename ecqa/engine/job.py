@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, Literal
 
-from ecqa import __version__
 from ecqa.core.errors import Interrupted
 from ecqa.core.fingerprint import fingerprint, fingerprint_parts
 from ecqa.core.ledger import Ledger, Plan
 from ecqa.core.recipe import Recipe
 from ecqa.core.shards import Shard
 from ecqa.core.storage import Storage, absolute_url
+from ecqa.core.version import VERSION
 from ecqa.engine.block import pack, unpack
 from ecqa.engine.merging import Mapper, run_global_steps
 from ecqa.engine.progress import ProgressLine
@@ -258,4 +258,4 @@ def _versions() -> dict[str, Any]:
     packages = ("ray", "torch", "transformers", "pyarrow", "numpy", "scikit-learn")
     found = {name: metadata.version(name) for name in packages}
     finished = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"versions": {"ecqa": __version__, "python": platform.python_version(), **found}, "finished": finished}
+    return {"versions": {"ecqa": VERSION, "python": platform.python_version(), **found}, "finished": finished}

@@ -43,7 +43,7 @@ def read_checkpoint(model: str, path: Path, label_set: str | None) -> Checkpoint
     if config.get("problem_type") in {"regression", "multi_label_classification"}:
         raise ModelError(f"model {model}: problem_type {config['problem_type']} is not one label out of several")
     _require_weights(model, path)
-    return Checkpoint(name, _label_set(model, config, label_set or name), longest_input(path, config))
+    return Checkpoint(name, _label_set(name, config, label_set or name), longest_input(path, config))
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def _require_weights(model: str, path: Path) -> None:
         raise ModelError(f"model {model}: tokenizer.json is missing; save the tokenizer beside the weights")
 
 
-def _label_set(model: str, config: dict[str, Any], name: str) -> LabelSet:
+def _label_set(checkpoint: str, config: dict[str, Any], name: str) -> LabelSet:
     named = config.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
     labels = [str(named[key]) for key in sorted(named, key=int)]
     plain = [label.removeprefix("LABEL_") for label in labels]
@@ -95,11 +95,11 @@ def _label_set(model: str, config: dict[str, Any], name: str) -> LabelSet:
             name=_plain_name(name),
             numeric=numeric,
             labels=tuple(labels),
-            meaning=f"label given by {model}",
-            label_meanings={label: f"{label} as {model} has it" for label in labels},
+            meaning=f"label given by {checkpoint}",
+            label_meanings={label: f"{label} as {checkpoint} has it" for label in labels},
         )
     except ValidationError as error:
-        raise ModelError(f"model {model}: its labels do not make a label set: {labels}") from error
+        raise ModelError(f"model {checkpoint}: its labels do not make a label set: {labels}") from error
 
 
 def _plain_name(name: str) -> str:

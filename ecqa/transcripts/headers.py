@@ -42,7 +42,7 @@ _NO_NAME = re.compile(
     r"\b(?:the|and|of|for|in|on|to|at|by|with|our|your|we|this|that|forward|looking|statements|financial|results|"
     r"business|update|question|questions|answer|answers|session|presentation|conclusion|conference|call|quarter|"
     r"fiscal|year|outlook|highlights|guidance|exhibit|transcript|disclaimer|participants|corporate|company|inc|"
-    r"corp|llc|ltd|page|note|safe|harbor|opportunity|mission|strategy|summary|growth|organic|plan|overview|"
+    r"incorporated|corp|corporation|llc|llp|ltd|limited|plc|bancorp|holdings|page|note|safe|harbor|opportunity|mission|strategy|summary|growth|organic|plan|overview|"
     r"additional|information|contact|contacts|about|operations|balance|sheet|earnings|market|markets|revenue)\b",
     re.I,
 )

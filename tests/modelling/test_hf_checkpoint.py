@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,12 @@ def test_label_0_to_k_are_numeric_and_the_name_can_be_given(tmp_path: Path) -> N
     (label_set,) = info.label_sets
     assert label_set.numeric
     assert label_set.probability_columns == ("clear_p0", "clear_p1", "clear_p2")
+
+
+def test_the_version_does_not_depend_on_the_place(tmp_path: Path) -> None:
+    first = tiny.write_checkpoint(tmp_path / "one" / "tone", num_labels=3)
+    second = shutil.copytree(first, tmp_path / "two" / "tone")
+    assert load_model_info(str(first)).model_version == load_model_info(str(second)).model_version
 
 
 def test_a_bare_encoder_has_no_heads(tmp_path: Path) -> None:

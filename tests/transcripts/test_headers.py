@@ -45,3 +45,8 @@ def test_participants():
     plain = parse_participant("Jane Roe, Roe Securities", "", "analyst")
     assert (plain.name, plain.firm) == ("Jane Roe", "Roe Securities")
     assert parse_participant("and nobody else", "", None) is None
+
+
+@pytest.mark.parametrize("firm", ["Harrow Corporation", "Harrow Field, Inc.", "Quill Bancorp", "Roe Holdings Ltd"])
+def test_a_firm_is_no_person(firm: str) -> None:
+    assert not is_name(firm)
