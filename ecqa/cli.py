@@ -157,9 +157,7 @@ def schema(
         raise UsageError(f"no table {table}; known are {', '.join(known)}")
     for field in known[table.lower()]:
         about = (field.metadata or {}).get(b"doc", b"").decode()
-        typer.echo(
-            f"{field.name:32} {field.type!s:24} {'null' if field.nullable else 'not null':10} {about}".rstrip()
-        )
+        typer.echo(f"{field.name:32} {field.type!s:24} {'null' if field.nullable else 'not null':10} {about}".rstrip())
 
 
 @submit_app.command("score", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -7,7 +7,7 @@ import platform
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 from ecqa.core.errors import Interrupted
 from ecqa.core.fingerprint import fingerprint, fingerprint_parts
+from ecqa.core.lease import Lease
 from ecqa.core.ledger import Ledger, Plan
 from ecqa.core.recipe import Recipe
 from ecqa.core.shards import Shard
 from ecqa.core.storage import Storage, absolute_url
 from ecqa.core.version import VERSION
-from ecqa.engine.block import pack, unpack
+from ecqa.engine.block import Header, pack
 from ecqa.engine.merging import Mapper, run_global_steps
 from ecqa.engine.progress import ProgressLine
 from ecqa.engine.resources import Resources, settle
@@ -79,65 +80,75 @@ def run(recipe: Recipe, output: str, options: RunOptions, workers: Literal["ray"
     parts = _parts(recipe)
     job = Job(recipe, absolute_url(output), fingerprint(parts), _run_id(recipe))
     job.ledger.open(parts, recipe.source.root)
-    plan = _plan(job.ledger, recipe, write=True)
-    removed = job.ledger.clean(plan, recipe.tables, recipe.partials)
-    done = job.ledger.done()
-    missing = [shard for shard in plan.shards if shard.shard_id not in done]
-    with StopOnTerm(job.ledger, job.run_id) as stop:
-        work = _on_ray if workers == "ray" else _here
-        timing = work(job, plan, missing, options, stop)
-    summary = _summary(job, plan, missing, removed, timing, time.monotonic() - began)
-    path = job.ledger.write_run(job.run_id, summary | _versions())
+    with Lease(job.ledger.storage, job.run_id) as lease:
+        plan = _plan(job.ledger, recipe, write=True)
+        removed = job.ledger.clean(plan, recipe.tables, recipe.partials)
+        done = job.ledger.done()
+        missing = [shard for shard in plan.shards if shard.shard_id not in done]
+        with StopOnTerm(job.ledger, job.run_id) as stop:
+            work = _on_ray if workers == "ray" else _here
+            outcome = work(_Run(job, plan, missing, options, stop, lease))
+        summary = _summary(job, plan, missing, removed, outcome, time.monotonic() - began)
+        path = job.ledger.write_run(job.run_id, summary | _versions())
     if stop.asked:
-        left = summary["shards"]["planned"] - summary["shards"]["done"]
+        left = len(plan.shards) - summary["shards"]["done"]
         raise Interrupted(
-            f"stopped by SIGTERM with {left} of {len(plan.shards)} shards left; run the same command to go on"
+            f"stopped by SIGTERM, {left} of {len(plan.shards)} shards left; run the same command to go on"
         )
     recipe.books(summary["counts"]).check()
     return summary | {"record": f"{job.output}/{path}"}
 
 
+@dataclass(frozen=True)
+class _Run:
+    """What the working part of a run needs."""
+
+    job: Job
+    plan: Plan
+    missing: Sequence[Shard]
+    options: RunOptions
+    stop: StopOnTerm
+    lease: Lease
+
+
 @dataclass
-class _Timing:
-    """Seconds a run spent starting Ray and working; rows of the global tables."""
+class _Outcome:
+    """What the working part of a run took and gave: seconds, pairs of this run, all entries, rows of global tables."""
 
     startup_s: float = 0.0
     work_s: float = 0.0
     num_pairs: int = 0
+    entries: list[dict[str, Any]] = field(default_factory=list)
     global_rows: dict[str, int] = field(default_factory=dict)
 
 
-def _on_ray(job: Job, plan: Plan, missing: Sequence[Shard], options: RunOptions, stop: StopOnTerm) -> _Timing:
-    if not missing and not _stale(job, plan):
-        return _Timing(global_rows=run_global_steps(job, _ids(plan), 0, _map_here))
+def _on_ray(run: _Run) -> _Outcome:
+    if not run.missing:
+        return _here(run)
     from ecqa.engine.pipeline import merge_on_ray, run_on_ray
     from ecqa.engine.session import session
 
     begin = time.monotonic()
+    options = run.options
     with session(options.address, verbose=options.verbose, object_store_bytes=options.object_store_bytes) as cluster:
-        # Ray set its own handler while it connected.
-        stop.__enter__()
-        resources = settle(options.resources, [s.name for s in job.recipe.stages if s.pool == "actor"], cluster)
-        timing = _Timing(startup_s=time.monotonic() - begin)
-        receipts = run_on_ray(job, missing, resources) if missing else iter(())
-        _follow(receipts, len(missing), options, timing)
-        if not stop.asked:
-            timing.global_rows = _finish(job, plan, merge_on_ray)
-    return timing
+        run.stop.install()
+        actors = [stage.name for stage in run.job.recipe.stages if stage.pool == "actor"]
+        resources = settle(options.resources, actors, cluster)
+        outcome = _Outcome(startup_s=time.monotonic() - begin)
+        _follow(run, run_on_ray(run.job, run.missing, resources), outcome)
+        _finish(run, outcome, merge_on_ray)
+    return outcome
 
 
-def _here(job: Job, plan: Plan, missing: Sequence[Shard], options: RunOptions, stop: StopOnTerm) -> _Timing:
-    timing = _Timing()
-    _follow(run_here(job, missing), len(missing), options, timing)
-    if not stop.asked:
-        timing.global_rows = _finish(job, plan, _map_here)
-    return timing
+def _here(run: _Run) -> _Outcome:
+    outcome = _Outcome()
+    _follow(run, run_here(run.job, run.missing), outcome)
+    _finish(run, outcome, _map_here)
+    return outcome
 
 
 def run_here(job: Job, shards: Sequence[Shard]) -> Iterator[dict[str, Any]]:
     """Work on shards one after another in this process; yields the receipts that the Ray engine would."""
-    from ecqa.engine.block import Header
-
     works = work_plan(job)
     commit = CommitWork(job)
     for shard in shards:
@@ -147,45 +158,36 @@ def run_here(job: Job, shards: Sequence[Shard]) -> Iterator[dict[str, Any]]:
         yield from commit(block).to_pylist()
 
 
-def read_back(job: Job, block: Any) -> Any:
-    """Tables of a one-row block, for callers that keep results in memory."""
-    return unpack(block, 0, job.recipe.schemas)[1]
-
-
-def _follow(receipts: Iterator[dict[str, Any]], total: int, options: RunOptions, timing: _Timing) -> None:
+def _follow(run: _Run, receipts: Iterator[dict[str, Any]], outcome: _Outcome) -> None:
     begin = time.monotonic()
-    with ProgressLine(total, quiet=options.quiet) as progress:
+    with ProgressLine(len(run.missing), quiet=run.options.quiet) as progress:
         for receipt in receipts:
+            run.lease.check()
             if receipt["committed"]:
-                timing.num_pairs += receipt["num_pairs"]
+                outcome.num_pairs += receipt["num_pairs"]
                 progress.advance(receipt["num_pairs"])
-    timing.work_s = time.monotonic() - begin
+    outcome.work_s = time.monotonic() - begin
 
 
-def _finish(job: Job, plan: Plan, mapper: Mapper) -> dict[str, int]:
-    """Global steps, and an empty file for every table that has no rows, so that each reads as a dataset."""
-    counts = _total_counts(job.ledger, plan)
-    rows = run_global_steps(job, _ids(plan), int(counts.get("call_partials", 0)), mapper)
+def _finish(run: _Run, outcome: _Outcome, mapper: Mapper) -> None:
+    """Read the entries; unless stopped, do the global steps and give every table without rows an empty file."""
+    job = run.job
+    done = job.ledger.done()
+    ids = [shard.shard_id for shard in run.plan.shards if shard.shard_id in done]
+    outcome.entries = job.ledger.entries(ids)
+    if run.stop.asked:
+        return
+    num_partials = sum(entry["counts"].get(name, 0) for entry in outcome.entries for name in job.recipe.partials)
+    outcome.global_rows = run_global_steps(job, ids, int(num_partials), mapper)
     storage = Storage(job.output)
     for table in job.recipe.tables:
         if not storage.list(table):
-            storage.write(
-                f"{table}/empty-{job.fingerprint}.parquet", to_parquet(job.recipe.schemas[table].empty_table())
-            )
-    return rows
-
-
-def _stale(job: Job, plan: Plan) -> bool:
-    entries = [job.ledger.global_entry(step.name) for step in job.recipe.global_steps]
-    return bool(plan.retired) or any(entry is None for entry in entries)
+            nothing = job.recipe.schemas[table].empty_table()
+            storage.write(f"{table}/empty-{job.fingerprint}.parquet", to_parquet(nothing))
 
 
 def _map_here(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     return [function(*each) for each in arguments]
-
-
-def _ids(plan: Plan) -> list[str]:
-    return [shard.shard_id for shard in plan.shards]
 
 
 def _parts(recipe: Recipe) -> dict[str, str]:
@@ -201,49 +203,51 @@ def _run_id(recipe: Recipe) -> str:
     return f"{recipe.name}-{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid.uuid4().hex[:6]}"
 
 
-def _total_counts(ledger: Ledger, plan: Plan) -> dict[str, float]:
-    done = ledger.done()
-    totals: Counter[str] = Counter()
-    for entry in ledger.entries(key for key in _ids(plan) if key in done):
-        totals.update(entry["counts"])
-    return dict(totals)
-
-
 def _summary(
-    job: Job, plan: Plan, missing: Sequence[Shard], removed: int, timing: _Timing, wall_s: float
+    job: Job, plan: Plan, missing: Sequence[Shard], removed: int, outcome: _Outcome, wall_s: float
 ) -> dict[str, Any]:
-    done = job.ledger.done()
-    ids = [key for key in _ids(plan) if key in done]
-    totals: Counter[str] = Counter()
-    seconds: Counter[str] = Counter()
     worked = {shard.shard_id for shard in missing}
-    for entry in job.ledger.entries(ids):
-        totals.update(entry["counts"])
-        if entry["shard"]["shard_id"] in worked:
-            seconds.update(entry["timings"])
-    tokens = sum(e["counts"].get("tokens", 0) for e in job.ledger.entries(key for key in ids if key in worked))
+    this_run = [entry for entry in outcome.entries if entry["shard"]["shard_id"] in worked]
+    totals = _added(entry["counts"] for entry in outcome.entries)
     return {
         "run_id": job.run_id,
         "fingerprint": job.fingerprint,
         "output": job.output,
         "input_root": job.recipe.source.root,
         "shards": {
-            "planned": len(plan.shards), "done": len(ids), "this_run": len(worked & set(ids)),
+            "planned": len(plan.shards), "done": len(outcome.entries), "this_run": len(this_run),
             "changed_inputs": plan.num_changed, "inputs_gone": plan.num_gone, "orphan_files_removed": removed,
         },
         "books": job.recipe.books(totals).to_dict(),
-        "counts": dict(totals),
-        "speed": {
-            "wall_s": round(wall_s, 2), "startup_s": round(timing.startup_s, 2), "work_s": round(timing.work_s, 2),
-            "pairs_per_s": _rate(timing.num_pairs, timing.work_s), "tokens_per_s": _rate(tokens, timing.work_s),
-            "padding_share": _share(totals, "padding", "computed_tokens"),
-            "stage_seconds": {name: round(value, 2) for name, value in sorted(seconds.items())},
-        },
+        "counts": totals,
+        "speed": _speed(this_run, outcome, wall_s),
         "shares": {
             "windowed": _share(totals, "windowed", "scores"), "truncated": _share(totals, "truncated", "scores"),
         },
-        "tables": {name: int(totals.get(name, 0)) for name in job.recipe.tables} | timing.global_rows,
+        "tables": {name: int(totals.get(name, 0)) for name in job.recipe.tables} | outcome.global_rows,
     }  # fmt: skip
+
+
+def _speed(this_run: Sequence[Mapping[str, Any]], outcome: _Outcome, wall_s: float) -> dict[str, Any]:
+    """Rates over the working time of this run; stage_seconds are summed over workers."""
+    counts = _added(entry["counts"] for entry in this_run)
+    seconds = _added(entry["timings"] for entry in this_run)
+    return {
+        "wall_s": round(wall_s, 2),
+        "startup_s": round(outcome.startup_s, 2),
+        "work_s": round(outcome.work_s, 2),
+        "pairs_per_s": _rate(outcome.num_pairs, outcome.work_s),
+        "tokens_per_s": _rate(counts.get("tokens", 0), outcome.work_s),
+        "padding_share": _share(counts, "padding", "computed_tokens"),
+        "stage_seconds": {name: round(value, 2) for name, value in sorted(seconds.items())},
+    }
+
+
+def _added(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    totals: Counter[str] = Counter()
+    for counts in each:
+        totals.update(counts)
+    return dict(totals)
 
 
 def _rate(amount: float, seconds: float) -> float | None:

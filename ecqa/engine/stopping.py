@@ -22,8 +22,14 @@ class StopOnTerm:
 
     def __enter__(self) -> "StopOnTerm":
         if self._main:
-            self._previous = signal.signal(signal.SIGTERM, self._on_term)
+            self._previous = signal.getsignal(signal.SIGTERM)
+        self.install()
         return self
+
+    def install(self) -> None:
+        """Take the signal, again if need be: Ray sets a handler of its own when it connects."""
+        if self._main:
+            signal.signal(signal.SIGTERM, self._on_term)
 
     def _on_term(self, number: int, frame: FrameType | None) -> None:
         if not self.asked:

@@ -37,13 +37,23 @@ class Head:
         port, dashboard, agent, client = (_free_port() for _ in range(4))
         self.address = f"http://127.0.0.1:{dashboard}"
         self.gcs = f"127.0.0.1:{port}"
-        command = [str(RAY), "start", "--head", "--block", "--num-cpus=3", "--node-ip-address=127.0.0.1", f"--port={port}"]
+        command = [
+            str(RAY),
+            "start",
+            "--head",
+            "--block",
+            "--num-cpus=3",
+            "--node-ip-address=127.0.0.1",
+            f"--port={port}",
+        ]
         command += [f"--dashboard-port={dashboard}", f"--dashboard-agent-listen-port={agent}"]
         command += [f"--ray-client-server-port={client}", "--object-store-memory=200000000"]
         self.sessions = Path(tempfile.mkdtemp(prefix="ecqa"))  # short: Ray puts sockets there
         command += [f"--temp-dir={self.sessions}"]
         with (folder / "head.log").open("wb") as log:
-            self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, env=self.environment, stdout=log, stderr=log, start_new_session=True
+            )
         self._wait(folder / "head.log")
 
     def _wait(self, log: Path) -> None:
@@ -60,7 +70,9 @@ class Head:
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         environment = self.environment | {"RAY_API_SERVER_ADDRESS": self.address}
-        return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False, cwd=ROOT)
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=300, env=environment, check=False, cwd=ROOT
+        )
 
     def stop(self) -> None:
         children = psutil.Process(self.process.pid).children(recursive=True)
@@ -94,7 +106,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_ray_job_submit(head: Head, table: str, stub_model: str, tmp_path: Path) -> None:
     job = ["python", "jobs/score.py", table, "--output", str(tmp_path / "out"), "--model", stub_model]
-    result = head.run(str(RAY), "job", "submit", "--working-dir", str(ROOT / "jobs"), "--", *job[:1], "score.py", *job[2:])
+    result = head.run(
+        str(RAY), "job", "submit", "--working-dir", str(ROOT / "jobs"), "--", *job[:1], "score.py", *job[2:]
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     assert "books closed" in result.stdout
     assert pq.read_table(tmp_path / "out" / "scores").num_rows == 50
@@ -120,7 +134,18 @@ def test_ecqa_submit_counts_attempts_and_returns_the_jobs_outcome(
 
 
 def test_no_job_server(table: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "ecqa", "submit", "score", table, "-o", str(tmp_path), "--cluster", "http://127.0.0.1:1"]
+    command = [
+        sys.executable,
+        "-m",
+        "ecqa",
+        "submit",
+        "score",
+        table,
+        "-o",
+        str(tmp_path),
+        "--cluster",
+        "http://127.0.0.1:1",
+    ]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert result.returncode == 7
     assert "no Ray job server at http://127.0.0.1:1" in result.stderr
