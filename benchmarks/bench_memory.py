@@ -83,16 +83,18 @@ class StoreWatch(threading.Thread):
     def run(self) -> None:
         """Ask twice a second while Ray is up."""
         import ray
+        from grpc import RpcError
         from ray._private.internal_api import node_stats
 
         while not self.ended.wait(0.5):
             if not ray.is_initialized():
                 continue
             try:
-                stats = node_stats(include_memory_info=False).store_stats
-            except (RuntimeError, ValueError, OSError, AttributeError):
+                node = ray.nodes()[0]
+                stats = node_stats(node["NodeManagerAddress"], node["NodeManagerPort"], include_memory_info=False)
+            except (RuntimeError, ConnectionError, RpcError, IndexError):
                 continue  # Ray is starting or has just ended.
-            self.num_bytes = max(self.num_bytes, int(stats.cumulative_created_bytes))
+            self.num_bytes = max(self.num_bytes, int(stats.store_stats.cumulative_created_bytes))
 
 
 class Peak:

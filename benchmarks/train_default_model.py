@@ -185,7 +185,9 @@ def finish(model: MultiHeadEncoder, config: DefaultModelConfig, best: dict[str, 
     strength = config.evasion_inverse_regularisation
     fit_evasion(whole, output, content, read_evasion(data), strength)
     result = measure(str(output), data)
-    counts = {part: len(read_features(data, part)) for part in ("train", "test")}
+    training, test = read_features(data, "train"), read_features(data, "test")
+    apart = split_by_group(training, config.train.validation_share, config.train.seed)[1]
+    counts = {"train": len(training), "validation": len(apart), "test": len(test)}
     (output / "README.md").write_text(model_card(config.name, about, result, counts), encoding="utf-8")
     (output / "LICENSE").write_text(licence_note(), encoding="utf-8")
     size = sum(file.stat().st_size for file in output.iterdir())

@@ -106,8 +106,7 @@ def score(
         _print_json(plan) if as_json else print_plan(plan, console)
         return
     summary = run(recipe, output, options)
-    label_sets = recipe.label_sets
-    _print_json(summary) if as_json else print_summary(summary, label_sets, console)
+    _print_json(summary) if as_json else print_summary(summary, recipe.label_sets, recipe.statuses, console)
 
 
 def _print_json(value: Any) -> None:

@@ -93,6 +93,7 @@ def score_recipe(input_url: str, config: ScoreJobConfig) -> Recipe:
         count=count_shard,
         books=ScoreBooks(from_pairs, config.encode.drop_excluded),
         label_sets=info.label_sets,
+        statuses=info.statuses,
         redact=not config.text,
         fingerprint_extra={
             "model": info.model_version,

@@ -15,11 +15,16 @@ from ecqa.core.taxonomy import LabelSet
 MAX_CALLS = 20
 
 
-def print_summary(summary: Mapping[str, Any], label_sets: Sequence[LabelSet], console: Console) -> None:
-    """Print all of it."""
+def print_summary(
+    summary: Mapping[str, Any], label_sets: Sequence[LabelSet], statuses: Mapping[str, str], console: Console
+) -> None:
+    """Print all of it; statuses says which label sets are experimental."""
     calls = _read_calls(str(summary["output"]))
     if calls is not None and calls.num_rows:
         console.print(_calls_table(calls, label_sets))
+        doubtful = [name for name, status in statuses.items() if status == "experimental"]
+        if doubtful:
+            console.print(f"experimental, not to be relied on: {', '.join(doubtful)}", highlight=False)
     _print_tables(summary, console)
     _print_books(summary["books"], console)
     _print_speed(summary, console)
@@ -40,7 +45,12 @@ def _calls_table(calls: pa.Table, label_sets: Sequence[LabelSet]) -> Table:
     for label_set in label_sets:
         table.add_column(label_set.name if label_set.numeric else f"{label_set.labels[-1]} %", justify="right")
     for row in calls.slice(0, MAX_CALLS).to_pylist():
-        table.add_row(row["call_id"], str(row["num_pairs"]), *(_cell(row, label_set) for label_set in label_sets))
+        opaque = row["call_id"].startswith("call_") and row["source_path"]
+        table.add_row(
+            row["source_path"] if opaque else row["call_id"],
+            str(row["num_pairs"]),
+            *(_cell(row, label_set) for label_set in label_sets),
+        )
     if calls.num_rows > MAX_CALLS:
         table.caption = f"the first {MAX_CALLS} calls; all are in call_scores/"
     return table

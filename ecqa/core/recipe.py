@@ -71,6 +71,7 @@ class Recipe:
     count: Callable[[Tables], dict[str, float]]
     books: Callable[[Counts], Books]
     label_sets: tuple[LabelSet, ...]
+    statuses: Mapping[str, str]
     redact: bool = False
     fingerprint_extra: Mapping[str, str] = field(default_factory=dict)
 

@@ -18,10 +18,14 @@ HEADER = "header"
 
 @dataclass
 class Header:
-    """What travels beside a shard's tables: its descriptor, seconds spent in each stage, and whether it is skipped."""
+    """What travels beside a shard's tables: its descriptor, where and when stages ran, and whether it is skipped.
+
+    timings: seconds by stage. began: when each stage began, in seconds since the epoch. workers: host:pid by stage.
+    """
 
     shard: dict[str, Any]
     timings: dict[str, float] = field(default_factory=dict)
+    began: dict[str, float] = field(default_factory=dict)
     workers: dict[str, str] = field(default_factory=dict)
     skipped: bool = False
 

@@ -89,7 +89,7 @@ def run(recipe: Recipe, output: str, options: RunOptions, workers: Literal["ray"
             work = _on_ray if workers == "ray" else _here
             outcome = work(_Run(job, plan, missing, options, stop, lease))
         summary = _summary(job, plan, missing, removed, outcome, time.monotonic() - began)
-        path = job.ledger.write_run(job.run_id, summary | _versions())
+        path = job.ledger.write_run(job.run_id, summary | _circumstances(options))
     if stop.asked:
         left = len(plan.shards) - summary["shards"]["done"]
         raise Interrupted(
@@ -116,6 +116,7 @@ class _Outcome:
     """What the working part of a run took and gave: seconds, pairs of this run, all entries, rows of global tables."""
 
     startup_s: float = 0.0
+    work_began: float = 0.0
     work_s: float = 0.0
     num_pairs: int = 0
     entries: list[dict[str, Any]] = field(default_factory=list)
@@ -160,6 +161,7 @@ def run_here(job: Job, shards: Sequence[Shard]) -> Iterator[dict[str, Any]]:
 
 def _follow(run: _Run, receipts: Iterator[dict[str, Any]], outcome: _Outcome) -> None:
     begin = time.monotonic()
+    outcome.work_began = time.time()
     with ProgressLine(len(run.missing), quiet=run.options.quiet) as progress:
         for receipt in receipts:
             run.lease.check()
@@ -220,7 +222,7 @@ def _summary(
         },
         "books": job.recipe.books(totals).to_dict(),
         "counts": totals,
-        "speed": _speed(this_run, outcome, wall_s),
+        "speed": _speed(job.recipe, this_run, outcome, wall_s),
         "shares": {
             "windowed": _share(totals, "windowed", "scores"), "truncated": _share(totals, "truncated", "scores"),
         },
@@ -228,13 +230,20 @@ def _summary(
     }  # fmt: skip
 
 
-def _speed(this_run: Sequence[Mapping[str, Any]], outcome: _Outcome, wall_s: float) -> dict[str, Any]:
-    """Rates over the working time of this run; stage_seconds are summed over workers."""
+def _speed(recipe: Recipe, this_run: Sequence[Mapping[str, Any]], outcome: _Outcome, wall_s: float) -> dict[str, Any]:
+    """Rates over the working time of this run, from connecting to the last receipt.
+
+    warmup_s is the part of it before the first actor had started, loaded its model and taken up a shard; stage_seconds
+    are summed over workers.
+    """
     counts = _added(entry["counts"] for entry in this_run)
     seconds = _added(entry["timings"] for entry in this_run)
+    actors = {stage.name for stage in recipe.stages if stage.pool == "actor"}
+    began = [when for entry in this_run for name, when in entry["began"].items() if name in actors]
     return {
         "wall_s": round(wall_s, 2),
         "startup_s": round(outcome.startup_s, 2),
+        "warmup_s": round(max(min(began) - outcome.work_began, 0.0), 2) if began else 0.0,
         "work_s": round(outcome.work_s, 2),
         "pairs_per_s": _rate(outcome.num_pairs, outcome.work_s),
         "tokens_per_s": _rate(counts.get("tokens", 0), outcome.work_s),
@@ -258,8 +267,14 @@ def _share(counts: Mapping[str, float], part: str, whole: str) -> float | None:
     return round(counts.get(part, 0) / counts[whole], 4) if counts.get(whole) else None
 
 
-def _versions() -> dict[str, Any]:
+def _circumstances(options: RunOptions) -> dict[str, Any]:
+    """What is recorded beside the summary because it changes no value: resources, versions, time."""
     packages = ("ray", "torch", "transformers", "pyarrow", "numpy", "scikit-learn")
     found = {name: metadata.version(name) for name in packages}
     finished = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"versions": {"ecqa": VERSION, "python": platform.python_version(), **found}, "finished": finished}
+    resources = options.resources.model_dump(mode="json")
+    return {
+        "resources": resources,
+        "versions": {"ecqa": VERSION, "python": platform.python_version(), **found},
+        "finished": finished,
+    }

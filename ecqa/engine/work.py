@@ -92,6 +92,7 @@ class StageWork:
 
     def _run(self, stage: Stage, header: Header, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         begin = time.perf_counter()
+        header.began[stage.name] = time.time()
         schemas = self.job.recipe.schemas
         outputs, dead = run_stage(stage, transform_of(self.job, stage), tables, schemas, _reference(header))
         header.timings[stage.name] = time.perf_counter() - begin
@@ -126,7 +127,7 @@ class CommitWork:
         header.timings["write"] = time.perf_counter() - begin
         entry = {
             "shard": header.shard, "files": files, "counts": counts,
-            "timings": header.timings, "workers": header.workers, "run_id": self.job.run_id,
+            "timings": header.timings, "began": header.began, "workers": header.workers, "run_id": self.job.run_id,
         }  # fmt: skip
         self.job.ledger.commit(shard_id, entry)
         return {"shard_id": shard_id, "committed": True, "num_pairs": int(counts.get("pairs", 0))}

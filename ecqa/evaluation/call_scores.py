@@ -19,7 +19,7 @@ from ecqa.core.stage import Stage, Tables
 from ecqa.core.taxonomy import LabelSet
 
 CONFIDENCE = 0.95
-_ABOUT = ("company", "ticker", "event_date")
+_ABOUT = ("company", "ticker", "event_date", "source_path")
 
 
 class CallScoresConfig(StrictConfig):
@@ -36,6 +36,7 @@ def call_partials_schema(label_sets: Sequence[LabelSet]) -> pa.Schema:
         pa.field("company", pa.string()),
         pa.field("ticker", pa.string()),
         pa.field("event_date", pa.date32()),
+        pa.field("source_path", pa.string()),
         pa.field("num_pairs", pa.int64(), nullable=False),
         pa.field("num_excluded", pa.int64(), nullable=False),
     ]
@@ -54,6 +55,7 @@ def call_scores_schema(label_sets: Sequence[LabelSet]) -> pa.Schema:
         field("company", pa.string(), "company name, where a transcript gives it"),
         field("ticker", pa.string(), "exchange symbol, where a transcript gives it"),
         field("event_date", pa.date32(), "day of the call"),
+        field("source_path", pa.string(), "document of the call, the last by name where several tell it"),
         field("num_pairs", pa.int64(), "scored pairs", False),
         field("num_excluded", pa.int64(), "scored pairs that a filter marked", False),
     ]
