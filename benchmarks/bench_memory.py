@@ -234,9 +234,10 @@ def main() -> int:
         return 0
     if not Path(f"/proc/{os.getpid()}/smaps_rollup").exists():
         raise SystemExit("needs /proc/<pid>/smaps_rollup, that is Linux")
+    params = machine()
     metrics = measure(options)
     sizes = {name: getattr(options, name) for name in ("pairs", "factor", "object_store_mb", "seed")}
-    print(json.dumps({"params": machine() | sizes, "metrics": rounded(metrics)}, indent=1))
+    print(json.dumps({"params": params | sizes, "metrics": rounded(metrics)}, indent=1))
     return int(not (metrics["reached"] and metrics["both_past_cap"]))
 
 

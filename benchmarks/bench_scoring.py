@@ -9,9 +9,8 @@ transformers text-classification pipeline over the same encoder with one head, b
 passes. (a) and (e) take turns, --repeats each; figures are medians.
 
 Start-up is left out everywhere: imports and model loading of (a) and (b); of (e) Ray's start, and the time until the
-first actor begins its first shard. That moment comes from the ledger: an entry is written when its shard is done, and
-holds the seconds of each stage. Shards are read and tokenised while actors load, so all seconds of reading, filtering
-and tokenising are charged to (e) in full. ``engine_work`` beside it is the run's own work_s, with the actors' start in it.
+first actor takes up its first shard, which the ledger records. What was read, filtered and tokenised before that moment,
+while actors loaded, is charged to (e). ``engine_work`` beside it is the run's own work_s, the actors' start included.
 """
 
 import argparse
@@ -39,8 +38,8 @@ PASSES = 7
 PIPELINE_BATCH = 128
 GOALS = {"engine_to_bare": (0.95, 0.85), "engine_to_pipeline": (10.0, 6.0), "padding_share": (0.05, 0.10)}
 """Goal and floor."""
-BEFORE_SCORING = ("read", "filter_pairs", "encode_pairs")
-FROM_SCORING_ON = ("score_pairs", "sum_calls", "write")
+SCORING, ENCODING = "score_pairs", "encode_pairs"
+BEFORE_SCORING = ("read", "filter_pairs", ENCODING)
 
 
 def machine() -> dict[str, Any]:
@@ -54,6 +53,7 @@ def machine() -> dict[str, Any]:
         "ram_gib": round(memory / 2**30, 1),
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in ("torch", "ray", "transformers")},
+        "load_at_start": round(os.getloadavg()[0], 2),
         "date": f"{datetime.now(UTC):%Y-%m-%d}",
         "command": shlex.join(["python", *sys.argv]),
     }
@@ -146,18 +146,19 @@ def run_engine(table: Path, output: Path, options: argparse.Namespace) -> dict[s
     command += ["--model", options.model, *options.engine]
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
     summary = json.loads(checked(command, environment))
-    seconds = engine_seconds(output, summary)
+    seconds = engine_seconds(output)
     shutil.rmtree(output)
     return {"rows": summary["counts"]["scores"], "seconds": seconds, "speed": summary["speed"]}
 
 
-def engine_seconds(output: Path, summary: dict[str, Any]) -> float:
-    """From the first actor's first shard to the last commit, and all that was done to shards before scoring."""
+def engine_seconds(output: Path) -> float:
+    """From the first actor's first shard to the last commit, and all that was done to shards before that moment."""
     files = list((output / "_ecqa" / "shards").glob("*.json"))
-    entries = [(file.stat().st_mtime, json.loads(file.read_text(encoding="utf-8"))["timings"]) for file in files]
-    begins = [done - sum(timings.get(name, 0.0) for name in FROM_SCORING_ON) for done, timings in entries]
-    stages = summary["speed"]["stage_seconds"]
-    return max(done for done, _ in entries) - min(begins) + sum(stages.get(name, 0.0) for name in BEFORE_SCORING)
+    entries = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    first = min(entry["began"][SCORING] for entry in entries)
+    early = [entry["timings"] for entry in entries if entry["began"][ENCODING] < first]
+    before = sum(timings.get(name, 0.0) for timings in early for name in BEFORE_SCORING)
+    return max(file.stat().st_mtime for file in files) - first + before
 
 
 def checked(command: list[str], environment: dict[str, str]) -> str:
@@ -246,9 +247,10 @@ def main() -> int:
     if options.part == "pipeline":
         print(json.dumps(run_pipeline(options.table, options.model, options.pipeline_pairs)))
         return 0
+    params = machine() | sizes(options)
     with tempfile.TemporaryDirectory() as folder:
         metrics = measure(options, Path(folder))
-    print(json.dumps({"params": machine() | sizes(options), "metrics": rounded(metrics)}, indent=1))
+    print(json.dumps({"params": params, "metrics": rounded(metrics)}, indent=1))
     return int("below" in metrics["reached"].values())
 
 

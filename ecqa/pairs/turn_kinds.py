@@ -110,14 +110,16 @@ _NEXT = re.compile(
 _HANDS = re.compile(
     r"\b(?:(?:you )?(?:want|like|care) to (?:take|address|comment|add|talk|answer|handle|speak|touch|give|jump|"
     r"start|cover|elaborate|go)\b|"
-    r"i(?:'ll| will|'m going to| am going to|'d like to|'ll just)? (?:let|have|ask|turn|hand|pass|defer|throw)\b|"
+    r"i(?:'ll| will|'m going to| am going to|'d like to|'ll just|'m gonna) (?:let|have|ask|turn|hand|pass|defer|throw)\b|"
     r"let me (?:have|ask|turn|hand|pass|let|refer)\b|"
     r"why don't (?:you|i|we)\b|(?:turn|hand|pass|throw) (?:it|that|this)(?: one)?(?: over)?(?: back)? to\b|over to\b|"
     r"(?:can|could|would|will|do) you (?:take|address|handle|answer|comment|want)\b|go ahead\b|take (?:that|this|"
     r"it)(?: one| question)?\b|(?:that's|that is|this is|that one's) (?:one |a question )?(?:for you|yours)\b|"
-    r"i(?:'ll)? let \w+)",
+    r"i let \w+)",
     re.I,
 )
+_REFUSES = re.compile(r"\b(?:not|never|cannot|unable|decline|rather)\b|(?<!why do)n['’]t\b(?! (?:you|we|i) )", re.I)
+"""Signs of a refusal, which is an answer: "We don't like to talk about guidance" hands nothing over."""
 _SELF = frozenset(["it's", "its", "this", "is", "i'm", "i", "am"])
 """Words of "Michael. It's Jack." once the names are gone."""
 _SORRY = re.compile(r"\b(?:(?:i'm |i am )?sorry|excuse me|pardon(?: me)?)[.,]", re.I)
@@ -197,6 +199,8 @@ def _is_hand_off(text: str, names: Set[str], num_words: int) -> bool:
     last = re.findall(r"[a-z]+", text.lower().replace("'", ""))[-1:]
     if last and last[0] in names and num_words <= 3 and text.rstrip().endswith("?"):
         return True
+    if _REFUSES.search(text) is not None:
+        return False
     return _HANDS.search(text) is not None and (num_words <= 16 or text.rstrip().endswith("?"))
 
 

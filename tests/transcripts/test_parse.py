@@ -13,9 +13,9 @@ FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 @pytest.mark.parametrize(
     ("name", "form", "call_id", "num_components"),
     [
-        ("HPTX_Q2_2023.html", "strike_html", "HPTX-2023-07-27", 23),
-        ("bellweather_ex99-2.htm", "sec_8k_html", "bellweather-rail-services-corp-2022-11-03", 25),
-        ("northmoor_q1_2024.txt", "plain_text", "NMDG-2024-05-14", 20),
+        ("HPTX_Q2_2023.html", "strike_html", "HPTX-2023-07-27", 33),
+        ("bellweather_ex99-2.htm", "sec_8k_html", "bellweather-rail-services-corp-2022-11-03", 31),
+        ("northmoor_q1_2024.txt", "plain_text", "NMDG-2024-05-14", 33),
         ("utf16_call.txt", "plain_text", "NMDG-2024-05-14", 20),
     ],
 )

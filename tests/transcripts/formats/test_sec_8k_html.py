@@ -32,5 +32,5 @@ def test_example_exhibit(read_file):
     _, components = read_file("bellweather_ex99-2.htm")
     people = {row["speaker"]: (row["role"], row["speaker_title"], row["speaker_firm"]) for row in components}
     assert people["Ruth Zabriskie"] == ("executive", "CFO", "Bellweather Rail Services Corp.")
-    assert people["Wen-Li Sato"] == ("analyst", "Senior Analyst", "Graystone Partners LLC")
+    assert people["Wen-Li Sato"] == ("analyst", "Senior Analyst", "Grellstone Partners LLC")
     assert not any("invented statements" in row["text"] for row in components)
