@@ -29,8 +29,6 @@ import pyarrow.parquet as pq
 from ecqa.core.storage import Storage
 from ecqa.engine.job import RunOptions, run
 from ecqa.engine.resources import Resources, StageResources
-from ecqa.modelling.encoding import EncodeConfig
-from ecqa.modelling.scoring import ScoreConfig
 from ecqa.modelling.stub import write_stub_model
 from ecqa.recipes import ScoreJobConfig, ShardConfig, score_recipe
 
@@ -81,9 +79,7 @@ def drive(source: str, output: str, model: str, store: str) -> int:
 def recipe(source: str, model: str) -> Any:
     """The scoring job with shards of ROWS rows."""
     shards = ShardConfig(max_pairs=ROWS)
-    return score_recipe(
-        source, ScoreJobConfig(shards=shards, encode=EncodeConfig(model=model), score=ScoreConfig(model=model))
-    )
+    return score_recipe(source, ScoreJobConfig(shards=shards, model=model))
 
 
 def measure(pairs: int, store: int, kills: int) -> dict[str, Any]:

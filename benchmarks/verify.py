@@ -215,8 +215,7 @@ def count_duckdb(folder: str) -> int:
     """Rows that DuckDB sees."""
     import duckdb
 
-    row = duckdb.sql(f"select count(*) from '{folder}/*.parquet'").fetchone()
-    return int(row[0]) if row else -1
+    return int(duckdb.sql(f"select count(*) from '{folder}/*.parquet'").fetchall()[0][0])
 
 
 def count_polars(folder: str) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ecqa.core.errors import EngineError, InputError
 from ecqa.engine.memory import run_stages
@@ -38,7 +39,15 @@ def score(table: Any, *, model: str = "default", drop_excluded: bool = False) ->
         first = made[DEAD].to_pylist()[0]
         raise EngineError(f"row {first['row_id']} broke {first['stage']}: {first['error']}: {first['reason']}")
     result = _row_for_row(pairs, made["filtered_pairs"], made["scores"])
-    return result if isinstance(table, pa.Table) else result.to_pandas()
+    own = next((name for name in arrow.column_names if name.strip().lower() in ("pair_id", "id")), None)
+    if own is not None:
+        given = pc.coalesce(pc.cast(arrow.column(own), pa.string()), result.column("pair_id"))
+        result = result.set_column(0, "pair_id", given)
+    if isinstance(table, pa.Table):
+        return result
+    frame = result.to_pandas()
+    frame.index = table.index
+    return frame
 
 
 def _from_pandas(table: Any) -> pa.Table:

@@ -16,6 +16,8 @@ from rich.console import Console
 from ecqa.core.errors import EcqaError, EngineError, UsageError
 from ecqa.core.version import VERSION
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="ecqa",
     help="Score earnings-call question-answer pairs at corpus scale.",
@@ -33,15 +35,17 @@ def main() -> None:
     if not verbose:
         sys.excepthook = _one_line
     try:
-        app()
+        # Not app(): typer would put an excepthook of its own in front of ours.
+        typer.main.get_command(app)()
     except EcqaError as error:
         if verbose:
             raise
         sys.stderr.write(f"ecqa: {error}\n")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        sys.stderr.write("ecqa: interrupted; what was finished is kept, run the same command to go on\n")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:
+            sys.stderr.write("ecqa: interrupted; what was finished is kept, run the same command to go on\n")
+        raise
 
 
 def _one_line(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -95,7 +99,9 @@ def score(
 
     raw = read_yaml(config) if config else {}
     resources = build(
-        Resources, _with_actor_flags(raw.pop("resources", {}), actors, cpus_per_actor, gpus_per_actor), "resources"
+        Resources,
+        _with_actor_flags(raw.pop("resources", None) or {}, actors, cpus_per_actor, gpus_per_actor),
+        "resources",
     )
     settings = build(ScoreJobConfig, _with_score_flags(raw, model, kind, drop_excluded, no_text), config or "settings")
     recipe = score_recipe(input, settings)
@@ -116,10 +122,11 @@ def _print_json(value: Any) -> None:
 def _with_score_flags(
     raw: Mapping[str, Any], model: str | None, kind: str | None, drop: bool, no_text: bool
 ) -> dict[str, Any]:
-    merged = {key: dict(value) if isinstance(value, Mapping) else value for key, value in raw.items()}
+    merged = {
+        key: dict(value) if isinstance(value, Mapping) else value for key, value in raw.items() if value is not None
+    }
     if model:
-        merged.setdefault("encode", {})["model"] = model
-        merged.setdefault("score", {})["model"] = model
+        merged["model"] = model
     if kind:
         merged["kind"] = kind
     if drop:
@@ -136,7 +143,7 @@ def _with_actor_flags(
     given = {name: value for name, value in flags.items() if value is not None}
     if not given:
         return dict(raw)
-    stages = dict(raw.get("stages", {}))
+    stages = dict(raw.get("stages") or {})
     stages["score_pairs"] = {**stages.get("score_pairs", {}), **given}
     return {**raw, "stages": stages}
 

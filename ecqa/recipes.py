@@ -10,6 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import Field, model_validator
 
 from ecqa.core import schemas
 from ecqa.core.books import Account, Books, with_prefix
@@ -47,14 +48,16 @@ InputKind = Literal["auto", "transcripts", "pairs"]
 class ShardConfig(StrictConfig):
     """How much a shard holds: files and bytes of transcripts, or rows of a table of pairs."""
 
-    max_files: int = 16
-    max_bytes: int = 8 << 20
-    max_pairs: int = 1000
+    max_files: int = Field(default=16, ge=1)
+    max_bytes: int = Field(default=8 << 20, ge=1)
+    max_pairs: int = Field(default=1000, ge=1)
 
 
 class ScoreJobConfig(StrictConfig):
     """Everything about a scoring job that can change a value, and the size of its shards."""
 
+    model: str = "default"
+    label_set: str | None = None
     kind: InputKind = "auto"
     text: bool = True
     shards: ShardConfig = ShardConfig()
@@ -64,20 +67,32 @@ class ScoreJobConfig(StrictConfig):
     encode: EncodeConfig = EncodeConfig()
     score: ScoreConfig = ScoreConfig()
 
+    @model_validator(mode="after")
+    def _one_model(self) -> "ScoreJobConfig":
+        """Encoding and scoring must use one model: it is named once, at the top."""
+        named = {self.encode.model, self.score.model} - {"default", self.model}
+        if named or self.score.label_set not in (None, self.label_set):
+            raise ValueError("name model and label_set at the top of the settings, not under encode or score")
+        return self
+
 
 def score_recipe(input_url: str, config: ScoreJobConfig) -> Recipe:
     """The scoring job over an input: a folder, glob or file of transcripts, or Parquet and CSV tables of pairs.
 
     Raises InputError, ConfigError or ModelError before any work begins.
     """
-    info = load_model_info(config.score.model, config.score.label_set)
+    info = load_model_info(config.model, config.label_set)
+    encode = config.encode.model_copy(update={"model": config.model})
+    score = config.score.model_copy(
+        update={"model": config.model, "label_set": config.label_set, "model_version": info.model_version}
+    )
     listing = list_input(input_url)
     from_pairs = is_pairs_input(listing, config.kind)
     parsing = [] if from_pairs else [transcripts_stage(config.transcripts), pairs_stage(config.pairs)]
     scoring = [
         filters_stage(config.filters),
-        replace(encode_stage(config.encode), no_values=frozenset({"model"})),
-        replace(score_stage(config.score), no_values=frozenset(ScoreConfig.model_fields)),
+        replace(encode_stage(encode), no_values=frozenset({"model"})),
+        replace(score_stage(score), no_values=frozenset(ScoreConfig.model_fields) - {"precision"}),
         call_partials_stage(CallScoresConfig(label_sets=info.label_sets)),
     ]
     written = ("qa_pairs", "filtered_pairs", "scores", "dead_letters")
@@ -144,15 +159,14 @@ def is_pairs_input(listing: Listing, kind: InputKind) -> bool:
 
 def _source(listing: Listing, config: ScoreJobConfig, *, from_pairs: bool) -> Source:
     if not from_pairs:
-        sizes = config.shards
         limit = config.transcripts.max_file_bytes
-        return FileSource(listing.root, listing.files, sizes.max_files, sizes.max_bytes, limit)
+        return FileSource(listing, config.shards.max_files, config.shards.max_bytes, limit)
     wrong = [info.path for info in listing.files if not info.path.lower().endswith(TABLE_SUFFIXES)]
     if wrong:
         raise InputError(
             f"{Storage(listing.root).full(wrong[0])}: not a Parquet or CSV table, but kind is pairs; leave out kind"
         )
-    return TableSource(listing.root, listing.files, config.shards.max_pairs)
+    return TableSource(listing, config.shards.max_pairs)
 
 
 def count_shard(tables: Tables) -> dict[str, float]:
@@ -170,6 +184,7 @@ def count_shard(tables: Tables) -> dict[str, float]:
     counts.update(_by_value(tables["filtered_pairs"], "exclusion_reason", "filter:"))
     counts.update(_by_value(tables["dead_letters"], "stage", "dead:"))
     counts.update(_score_counts(tables))
+    counts["scores_in_calls"] = pc.sum(tables["call_partials"].column("num_pairs")).as_py() or 0
     return dict(counts)
 
 
@@ -183,6 +198,7 @@ def _score_counts(tables: Tables) -> dict[str, float]:
     computed = pc.sum(batches.column("num_padded_tokens")).as_py() or 0
     real = pc.sum(batches.column("num_tokens")).as_py() or 0
     unscored = filtered.filter(pc.invert(pc.is_in(filtered.column("pair_id"), value_set=_ids(scores))))
+    apart = tables["qa_pairs"].filter(pc.is_null(tables["qa_pairs"].column("call_id")))
     scorable = unscored.filter(unscored.column("scorable"))
     return {
         "computed_tokens": computed,
@@ -190,6 +206,7 @@ def _score_counts(tables: Tables) -> dict[str, float]:
         "padding": computed - real,
         "windowed": pc.sum(pc.greater(scores.column("num_windows"), 1)).as_py() or 0,
         "truncated": pc.sum(scores.column("truncated")).as_py() or 0,
+        "scores_without_call": pc.sum(pc.is_in(apart.column("pair_id"), value_set=_ids(scores))).as_py() or 0,
         "unscorable": unscored.num_rows - scorable.num_rows,
         "unscored_marked": scorable.num_rows - scorable.column("exclusion_reason").null_count,
     }
@@ -214,27 +231,32 @@ class ScoreBooks:
         """Build the accounts from summed counts."""
         number = {name: int(value) for name, value in counts.items()}
         dead = with_prefix(counts, "dead:")
-        accounts = [] if self.from_pairs else _document_accounts(number, dead)
+        accounts = [_rows_account(number, dead)] if self.from_pairs else _document_accounts(number, dead)
         reasons = with_prefix(counts, "filter:")
         parts = {"kept": reasons.pop("kept", 0)} | {f"marked {name}": value for name, value in reasons.items()}
-        total = number.get("pairs", 0) + dead.get("read", 0)
-        accounts.append(Account("pairs", total, parts | _dead_in(dead, "read", "filter_pairs")))
+        accounts.append(Account("pairs", number.get("pairs", 0), parts | _dead_in(dead, "filter_pairs")))
         parts = {"scored": number.get("scores", 0), "nothing to score": number.get("unscorable", 0)}
         if self.drop_excluded:
             parts["left out as marked"] = number.get("unscored_marked", 0)
         parts |= _dead_in(dead, "encode_pairs", "score_pairs")
         accounts.append(Account("kept and marked pairs", number.get("filtered_pairs", 0), parts))
+        parts = {"in calls": number.get("scores_in_calls", 0), "without a call": number.get("scores_without_call", 0)}
+        accounts.append(Account("scores", number.get("scores", 0), parts | _dead_in(dead, "sum_calls")))
         return Books(tuple(accounts))
 
 
+def _rows_account(number: Mapping[str, int], dead: Mapping[str, int]) -> Account:
+    parts = {"read": number.get("pairs", 0)} | _dead_in(dead, "read")
+    return Account("rows of the tables", number.get("planned_rows", 0), parts)
+
+
 def _document_accounts(number: Mapping[str, int], dead: Mapping[str, int]) -> list[Account]:
-    files = {"read": number.get("files", 0)} | _dead_in(dead, "parse_transcripts")
     uses = with_prefix(number, "use:")
     if "make_pairs" in dead:
         uses["in transcripts dead in make_pairs"] = uses.get(UNPAIRED, 0)
     uses.pop(UNPAIRED, None)
     return [
-        Account("files", number.get("planned_items", 0), files),
+        Account("files", number.get("planned_items", 0), {"with a status": number.get("files", 0)}),
         Account("transcripts", number.get("transcripts", 0), with_prefix(number, "transcripts:")),
         Account("Q&A components", number.get("qa_components", 0), uses),
     ]

@@ -21,8 +21,8 @@ def stub_model(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="session")
-def ray_cluster() -> Iterator[None]:
-    """One Ray instance for the whole session: four logical CPUs, two logical GPUs."""
+def ray_cluster(s3_url: str) -> Iterator[None]:
+    """One Ray instance for the whole session: four logical CPUs, two logical GPUs; its workers know the S3 server."""
     from ecqa.engine.session import quieten
 
     quieten(verbose=False)

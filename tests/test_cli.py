@@ -112,7 +112,9 @@ def test_output_of_other_settings(table: str, stub_model: str, tmp_path: Path) -
     from ecqa.core.ledger import Ledger
     from ecqa.core.storage import Storage
 
-    Ledger(Storage(str(tmp_path / "out"))).open({"model": "another@1"}, "/in")
+    ledger = Ledger(Storage(str(tmp_path / "out")))
+    ledger.open({"model": "another@1"}, "/in")
+    ledger.commit("s_1", {})
     result = _ecqa("score", table, "-o", str(tmp_path / "out"), "--model", stub_model)
     _fails(result, 4, "other settings", "model: there another@1", "--output")
 

@@ -4,10 +4,13 @@
     |-- UsageError            exit code 2   the command line or a config is wrong
     |   `-- ConfigError                     an unknown key or a value out of range
     |-- InputError            exit code 3   the input cannot be read or holds nothing to do
+    |   |-- MissingError                    it is not there
+    |   `-- DeniedError                     it is there, and may not be read
     |-- OutputError           exit code 4   the output cannot be written
     |   `-- FingerprintError                the output folder belongs to a different run
     |-- ModelError            exit code 5   a model directory is missing or does not fit
     |-- SchemaError           exit code 6   a table breaks its contract (a fault of ecqa or of a custom stage)
+    |   `-- MisfitError                     one value does not fit its column: a row's fault, so the row is set aside
     |-- EngineError           exit code 7   the cluster refused or lost the job
     |   `-- ResourceError                   the cluster cannot hold what the job asks for
     |-- BooksError            exit code 8   rows in and rows out do not match
@@ -39,6 +42,14 @@ class InputError(EcqaError):
     exit_code = 3
 
 
+class MissingError(InputError):
+    """An input is not there."""
+
+
+class DeniedError(InputError):
+    """An input may not be read."""
+
+
 class OutputError(EcqaError):
     """The output cannot be written."""
 
@@ -59,6 +70,10 @@ class SchemaError(EcqaError):
     """A table does not fulfil its contract schema."""
 
     exit_code = 6
+
+
+class MisfitError(SchemaError):
+    """A value does not fit its column."""
 
 
 class EngineError(EcqaError):

@@ -1,8 +1,11 @@
-"""One run at a time in an output folder: the driver holds a lease, renews it, and another run waits its turn or is refused.
+"""One run at a time in an output folder: the driver holds a lease, renews it, and another run is refused meanwhile.
+
+    _ecqa/lease/000001.json    who holds it, and a beat that changes with every renewal
 
 Two runs at once would each remove files that the other has written but not committed yet. A holder on this machine is
 known to be gone by its process; one elsewhere is taken for gone when it has not renewed its lease for SILENT_S by this
-machine's own waiting, so no two clocks are compared.
+machine's own waiting, so no two clocks are compared. Who takes over puts the next number, under the condition that there
+is none, so of two takers one wins.
 """
 
 import json
@@ -18,7 +21,7 @@ from typing import Any
 from ecqa.core.errors import EcqaError, OutputError
 from ecqa.core.storage import Storage
 
-LEASE = "_ecqa/lease.json"
+FOLDER = "_ecqa/lease"
 RENEW_S = 10.0
 SILENT_S = 45.0
 
@@ -31,50 +34,52 @@ class Lease:
         self._mine = {"run_id": run_id, **this_process()}
         self._renew_s = renew_s
         self._silent_s = silent_s
+        self._path = ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._renew, name="ecqa-lease", daemon=True)
         self.lost = False
 
     def __enter__(self) -> "Lease":
-        if not self._storage.put_new(LEASE, self._content()):
-            self._take_over()
+        held = self._held()
+        if held:
+            holder = self._read(held[-1])
+            if holder is not None and not self._is_gone(held[-1], holder):
+                raise OutputError(
+                    f"{self._storage.url}: run {holder['run_id']} (process {holder['pid']} on {holder['host']}) is writing "
+                    f"here; wait for it to end, or give another --output"
+                )
+        number = int(held[-1].rpartition("/")[2].removesuffix(".json")) + 1 if held else 1
+        self._path = f"{FOLDER}/{number:06d}.json"
+        if not self._storage.put_new(self._path, self._content()):
+            raise OutputError(f"{self._storage.url}: another run began at the same moment; run the command again later")
+        self._storage.delete(held)
         self._thread.start()
         return self
 
-    def _take_over(self) -> None:
-        holder = self._read()
-        if holder is not None and not self._is_gone(holder):
-            raise OutputError(
-                f"{self._storage.url}: run {holder['run_id']} (process {holder['pid']} on {holder['host']}) is writing here; "
-                f"wait for it to end, or give another --output"
-            )
-        content = self._content()
-        self._storage.write(LEASE, content)
-        time.sleep(
-            0 if self._storage.is_local else 1.0
-        )  # two takers: the last writer's content stays, the other sees it
-        if self._storage.read(LEASE) != content:
-            raise OutputError(
-                f"{self._storage.url}: another run took over at the same moment; run the command again later"
-            )
+    def _held(self) -> list[str]:
+        return [info.path for info in self._storage.list(FOLDER) if info.path.endswith(".json")]
 
-    def _is_gone(self, holder: dict[str, Any]) -> bool:
-        if holder["host"] == self._mine["host"] and holder["boot"] == self._mine["boot"]:
+    def _is_gone(self, path: str, holder: dict[str, Any]) -> bool:
+        if all(holder.get(name) == self._mine[name] for name in ("host", "boot", "pids")):
             return bool(process_start(int(holder["pid"])) != holder["start"])
         deadline = time.monotonic() + self._silent_s
         while time.monotonic() < deadline:
             time.sleep(min(1.0, self._silent_s / 10))
-            now = self._read()
+            now = self._read(path)
             if now is None:
                 return True
             if now["beat"] != holder["beat"]:
                 return False
         return True
 
-    def _read(self) -> dict[str, Any] | None:
-        if not self._storage.exists(LEASE):
+    def _read(self, path: str) -> dict[str, Any] | None:
+        """The holder; None when it let go, or when the file is no lease at all."""
+        if not self._storage.exists(path):
             return None
-        return dict(json.loads(self._storage.read(LEASE)))
+        try:
+            return dict(json.loads(self._storage.read(path)))
+        except ValueError:
+            return None
 
     def _content(self) -> bytes:
         return json.dumps({**self._mine, "beat": uuid.uuid4().hex}).encode()
@@ -82,11 +87,10 @@ class Lease:
     def _renew(self) -> None:
         while not self._ended.wait(self._renew_s):
             try:
-                holder = self._read()
-                self.lost = holder is not None and holder["run_id"] != self._mine["run_id"]
+                self.lost = self._held()[-1:] != [self._path]
                 if self.lost:
                     return
-                self._storage.write(LEASE, self._content())
+                self._storage.write(self._path, self._content())
             except EcqaError:
                 continue  # storage that is away for a moment is the work's own business; the next beat may reach it
 
@@ -102,16 +106,17 @@ class Lease:
     ) -> None:
         self._ended.set()
         self._thread.join()
-        if not self.lost:
-            self._storage.delete([LEASE])
+        self._storage.delete([self._path])
 
 
 def this_process() -> dict[str, Any]:
-    """Host, boot, process id and start of this process."""
+    """Host, boot, space of process ids, process id and start of this process."""
     boot = Path("/proc/sys/kernel/random/boot_id")
+    space = Path("/proc/self/ns/pid")
     return {
         "host": socket.gethostname(),
         "boot": boot.read_text().strip() if boot.exists() else "",
+        "pids": os.readlink(space) if space.is_symlink() else "",
         "pid": os.getpid(),
         "start": process_start(os.getpid()),
     }

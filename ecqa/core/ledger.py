@@ -14,17 +14,19 @@ name begins with its shard's id, so a file whose shard has no entry belongs to n
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ecqa.core.errors import OutputError
 from ecqa.core.fingerprint import check_same
 from ecqa.core.shards import Item, Shard, group_items
-from ecqa.core.storage import Storage
+from ecqa.core.storage import FileInfo, Storage, batched
 
 FOLDER = "_ecqa"
 PARTIALS = f"{FOLDER}/partials"
+ENTRIES_AT_ONCE = 1000
 
 
 @dataclass(frozen=True)
@@ -50,44 +52,55 @@ class Ledger:
     def open(self, parts: Mapping[str, str], root: str) -> None:
         """Claim the folder for a fingerprint and an input root, or check that it is theirs already.
 
-        Raises FingerprintError on another fingerprint, OutputError when the folder cannot be written.
+        A claim of a run that never finished a shard is given up for the new one. Raises FingerprintError on another
+        fingerprint, OutputError when the folder cannot be written.
         """
         claim = {"fingerprint": dict(parts), "input_root": root}
         path = f"{FOLDER}/run.json"
         if self.storage.put_new(path, _to_json(claim)):
             return
-        stored = json.loads(self.storage.read(path))
+        stored = _from_json(self.storage, path)
+        if stored != claim and not self.done():
+            self.storage.delete(info.path for info in self.storage.list(f"{FOLDER}/plan"))
+            self.storage.write(path, _to_json(claim))
+            return
         check_same(stored["fingerprint"], parts, self.storage.url)
         check_same({"input root": stored["input_root"]}, {"input root": root}, self.storage.url)
 
-    def plan(self, items: Sequence[Item], *, max_items: int, max_bytes: int, write: bool = True) -> Plan:
-        """Plan the items that no live shard holds yet; shards with an item that changed are retired and planned anew.
+    def plan(
+        self,
+        files: Sequence[FileInfo],
+        cut: Callable[[FileInfo], list[Item]],
+        *,
+        max_items: int,
+        max_bytes: int,
+        write: bool = True,
+    ) -> Plan:
+        """Plan the files that no live shard holds; shards with a file that changed are retired, their files planned anew.
 
-        With write=False (dry run) nothing is stored.
+        ``cut`` is asked for new and changed files alone, so another shard size leaves finished work as it is. With
+        write=False (dry run) nothing is stored.
         """
         live, retired, number = self._live()
-        listed = {_place(item): item for item in items}
-        planned = {_place(item): item for shard in live.values() for item in shard.items}
-        changed = {place for place, item in planned.items() if place in listed and _differs(item, listed[place])}
-        # A table that shrank or grew is cut elsewhere: ranges that vanish from a file still listed are changes too.
-        paths = {item.path for item in items}
-        changed |= {place for place in planned if place not in listed and place[0] in paths}
-        gone = {place for place in planned if place[0] not in paths}
-        outdated = {key for key, shard in live.items() if any(_place(item) in changed for item in shard.items)}
-        kept = {key: shard for key, shard in live.items() if key not in outdated}
-        held = {_place(item) for shard in kept.values() for item in shard.items}
-        fresh = list(group_items((i for i in items if _place(i) not in held), max_items=max_items, max_bytes=max_bytes))
+        listed = {info.path: info for info in files}
+        planned = {item.path: item for shard in live.values() for item in shard.items}
+        changed = {path for path, item in planned.items() if path in listed and _differs(item, listed[path])}
+        outdated = {key for key, shard in live.items() if any(item.path in changed for item in shard.items)}
+        items = [item for key in live if key in outdated for item in live[key].items if item.path not in changed]
+        items += [item for info in files if info.path in changed or info.path not in planned for item in cut(info)]
+        fresh = list(group_items(items, max_items=max_items, max_bytes=max_bytes))
         if write and (fresh or outdated):
             self._write_plan(number, fresh, outdated)
-        shards = (*kept.values(), *fresh)
-        return Plan(shards, frozenset(retired | outdated) - {s.shard_id for s in shards}, len(changed), len(gone))
+        shards = (*(shard for key, shard in live.items() if key not in outdated), *fresh)
+        gone = frozenset(retired | outdated) - {shard.shard_id for shard in shards}
+        return Plan(shards, gone, len(changed), len(planned.keys() - listed.keys()))
 
     def _live(self) -> tuple[dict[str, Shard], set[str], int]:
         paths = [info.path for info in self.storage.list(f"{FOLDER}/plan")]
         live: dict[str, Shard] = {}
         retired: set[str] = set()
-        for raw in self.storage.read_many(paths):
-            generation = json.loads(gzip.decompress(raw))
+        for path, raw in zip(paths, self.storage.read_many(paths), strict=True):
+            generation = _parse(self.storage, path, raw)
             for key in generation["retires"]:
                 live.pop(key, None)
                 retired.add(key)
@@ -110,26 +123,45 @@ class Ledger:
         """Put a shard's entry; False when another worker's entry was there first (that one counts)."""
         return self.storage.put_new(_entry_path(shard_id), _to_json(entry))
 
-    def entries(self, shard_ids: Iterable[str]) -> list[dict[str, Any]]:
-        """Entries of finished shards."""
-        return [json.loads(raw) for raw in self.storage.read_many([_entry_path(key) for key in shard_ids])]
+    def entries(self, shard_ids: Iterable[str]) -> Iterator[dict[str, Any]]:
+        """Entries of finished shards, read a thousand at a time."""
+        for keys in batched(shard_ids, ENTRIES_AT_ONCE):
+            paths = [_entry_path(key) for key in keys]
+            for path, raw in zip(paths, self.storage.read_many(paths), strict=True):
+                yield _parse(self.storage, path, raw)
 
-    def clean(self, plan: Plan, tables: Sequence[str], partials: Sequence[str]) -> int:
-        """Remove entries of retired shards and files that no entry stands behind; return how many files went."""
+    def clean(self, plan: Plan, tables: Sequence[str], partials: Sequence[str]) -> tuple[int, set[str]]:
+        """Remove entries of retired shards and files that no entry stands behind.
+
+        Returns how many files went, and the shards that count as done: those seen before anything was removed, so that
+        an entry that a dying worker still puts cannot vouch for files that are gone by then.
+        """
         done = self.done()
         dropped = done & plan.retired
         self.storage.delete(_entry_path(key) for key in sorted(dropped))
         done -= dropped
+        known = done | {"empty"}
+        files = [
+            path for path in self.files(tables, partials) if path.rpartition("/")[2].partition("-")[0] not in known
+        ]
+        self.storage.delete(files)
+        late = self.done() - done
+        self.storage.delete(_entry_path(key) for key in sorted(late))
+        return len(files), done
+
+    def files(self, tables: Sequence[str], partials: Sequence[str]) -> list[str]:
+        """Paths of all files of these tables."""
         folders = [*tables, *(f"{PARTIALS}/{name}" for name in partials)]
-        files = [info.path for folder in folders for info in self.storage.list(folder)]
-        orphans = [path for path in files if path.rpartition("/")[2].partition("-")[0] not in done | {"empty"}]
-        self.storage.delete(orphans)
-        return len(orphans)
+        return [info.path for folder in folders for info in self.storage.list(folder)]
+
+    def drop(self, shard_ids: Iterable[str]) -> None:
+        """Forget that shards were done."""
+        self.storage.delete(_entry_path(key) for key in sorted(shard_ids))
 
     def global_entry(self, step: str) -> dict[str, Any] | None:
         """Entry of a global step, None when it never ran to its end."""
         path = f"{FOLDER}/global/{step}.json"
-        return dict(json.loads(self.storage.read(path))) if self.storage.exists(path) else None
+        return _from_json(self.storage, path) if self.storage.exists(path) else None
 
     def write_global(self, step: str, entry: Mapping[str, Any]) -> None:
         """Record a global step as done."""
@@ -164,12 +196,21 @@ def table_path(table: str, shard_id: str, run_fingerprint: str, partials: Sequen
     return f"{folder}/{shard_id}-{run_fingerprint}.parquet"
 
 
-def _place(item: Item) -> tuple[str, int | None, int | None]:
-    return item.path, item.start, item.stop
+def _differs(item: Item, file: FileInfo) -> bool:
+    return (item.num_bytes, item.version) != (file.num_bytes, file.version)
 
 
-def _differs(one: Item, other: Item) -> bool:
-    return (one.num_bytes, one.version) != (other.num_bytes, other.version)
+def _from_json(storage: Storage, path: str) -> dict[str, Any]:
+    return _parse(storage, path, storage.read(path))
+
+
+def _parse(storage: Storage, path: str, raw: bytes) -> dict[str, Any]:
+    try:
+        return dict(json.loads(gzip.decompress(raw) if path.endswith(".gz") else raw))
+    except (ValueError, EOFError, zlib.error, OSError) as error:
+        raise OutputError(
+            f"{storage.url}/{path}: this part of the ledger is damaged ({error}); give another --output, or restore the file"
+        ) from error
 
 
 def _entry_path(shard_id: str) -> str:

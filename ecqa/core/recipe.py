@@ -8,18 +8,24 @@ import pyarrow as pa
 
 from ecqa.core.books import Books
 from ecqa.core.shards import Item, Shard
+from ecqa.core.sources import Listing
 from ecqa.core.stage import Stage, Tables
+from ecqa.core.storage import FileInfo
 from ecqa.core.taxonomy import LabelSet
 
 Counts = Mapping[str, float]
 
 
 class Source(Protocol):
-    """Where a job's input comes from."""
+    """Where a job's input comes from. version is raised whenever the same bytes would be read as other rows."""
 
     @property
-    def root(self) -> str:
-        """URL below which the items' paths lie."""
+    def listing(self) -> Listing:
+        """The files, and the root below which their paths lie."""
+
+    @property
+    def version(self) -> int:
+        """Part of the run's fingerprint."""
 
     @property
     def max_items(self) -> int:
@@ -29,11 +35,11 @@ class Source(Protocol):
     def max_bytes(self) -> int:
         """Bytes of a shard's items at most, unless one item alone is larger."""
 
-    def items(self) -> list[Item]:
-        """List the input. Raises InputError when there is none."""
+    def cut(self, file: FileInfo) -> list[Item]:
+        """Items of one file: asked once for each file, when it is new or changed."""
 
     def read(self, shard: Shard) -> Tables:
-        """Read one shard. A file that cannot be read is a row that says so."""
+        """Read one shard. A file that is gone or may not be read is a row that says so."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from ecqa.core.errors import SchemaError
+from ecqa.core.errors import MisfitError, SchemaError
 from ecqa.core.taxonomy import LabelSet
 
 UTC_TIME = pa.timestamp("us", tz="UTC")
@@ -169,8 +169,8 @@ def scores_schema(label_sets: Sequence[LabelSet]) -> pa.Schema:
 def conform(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
     """Return ``table`` with exactly the columns, order and types of ``schema``.
 
-    Missing nullable columns become null; a safe cast is tried. Raises SchemaError for an unknown column, a missing
-    required column, a null in one, or a value that does not fit the type.
+    Missing nullable columns become null; a safe cast is tried. Raises SchemaError for an unknown or a missing required
+    column, MisfitError for a null in a required one or a value that does not fit the type.
     """
     unknown = [column for column in table.column_names if column not in schema.names]
     if unknown:
@@ -187,9 +187,9 @@ def conform(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
             try:
                 column = column.cast(field.type)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise SchemaError(f"{name}.{field.name}: {column.type} does not fit {field.type}: {error}") from error
+                raise MisfitError(f"{name}.{field.name}: {column.type} does not fit {field.type}: {error}") from error
         if not field.nullable and column.null_count:
-            raise SchemaError(f"{name}.{field.name}: {column.null_count} nulls in a required column")
+            raise MisfitError(f"{name}.{field.name}: {column.null_count} nulls in a required column")
         columns.append(column)
     return pa.table(columns, schema=schema)
 
@@ -200,11 +200,11 @@ def empty(schema: pa.Schema) -> pa.Table:
 
 
 def from_rows(rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-    """Build a table from dictionaries; keys that are missing become null. Raises SchemaError on a wrong value."""
+    """Build a table from dictionaries; keys that are missing become null. Raises MisfitError on a wrong value."""
     try:
         return pa.Table.from_pylist(list(rows), schema=schema)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise SchemaError(f"rows do not fit {schema.names}: {error}") from error
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError) as error:
+        raise MisfitError(f"rows do not fit {schema.names}: {error}") from error
 
 
 def text_columns(schema: pa.Schema) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ A shard is a group of small files or a run of rows of one table file. Knows noth
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ecqa.core.ids import make_id
@@ -12,7 +12,11 @@ from ecqa.core.ids import make_id
 
 @dataclass(frozen=True)
 class Item:
-    """A piece of input: a whole file (start = stop = None) or units start..stop of it, in the source's own measure."""
+    """A piece of input: a whole file (start = stop = None) or units start..stop of it, in the source's own measure.
+
+    num_rows: rows of a table that it holds, first_row the first one's number in the file. header_stop and encoding: end of
+    a CSV file's header in bytes, and how the file is encoded.
+    """
 
     path: str
     num_bytes: int
@@ -20,6 +24,13 @@ class Item:
     start: int | None = None
     stop: int | None = None
     first_row: int | None = None
+    num_rows: int | None = None
+    header_stop: int | None = None
+    encoding: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain JSON values, without what is not set."""
+        return {name: value for name, value in vars(self).items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,7 @@ class Shard:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
-        return {"shard_id": self.shard_id, "items": [asdict(item) for item in self.items]}
+        return {"shard_id": self.shard_id, "items": [item.to_dict() for item in self.items]}
 
     @staticmethod
     def from_dict(raw: dict[str, Any]) -> "Shard":

@@ -4,11 +4,11 @@ Knows nothing of transcript formats; what a file holds is decided by its content
 """
 
 import fnmatch
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from ecqa.core.errors import InputError
+from ecqa.core.errors import DeniedError, InputError, MissingError
 from ecqa.core.schemas import DOCUMENTS
 from ecqa.core.shards import Item, Shard
 from ecqa.core.storage import FileInfo, Storage, absolute_url, split_url
@@ -18,11 +18,15 @@ _WILDCARDS = frozenset("*?[")
 
 @dataclass(frozen=True)
 class Listing:
-    """Files of an input; paths are below ``root``. num_hidden files (dot files) were left out."""
+    """Files of an input; paths are below ``root``. num_hidden files (.name, _name) were left out.
+
+    whole: the root was searched (folder or glob), so whatever appears below it is input too.
+    """
 
     root: str
     files: tuple[FileInfo, ...]
     num_hidden: int
+    whole: bool = True
 
 
 def list_input(url: str) -> Listing:
@@ -30,19 +34,19 @@ def list_input(url: str) -> Listing:
     place = absolute_url(url)
     file = Storage(place).info()
     if file is not None:
-        return Listing(split_url(place)[0], (file,), 0)
-    root, pattern = _split_glob(place)
-    found = [info for info in Storage(root).list() if pattern is None or _matches(info.path, pattern)]
+        return Listing(split_url(place)[0], (file,), 0, whole=False)
+    root, found = place, Storage(place).list()
+    if not found and _WILDCARDS & set(place):
+        root, pattern = _split_glob(place)
+        found = [info for info in Storage(root).list() if _matches(info.path, pattern)]
     files = [info for info in found if not _is_hidden(info.path)]
     if not files:
         raise InputError(f"{url}: no files found; give a folder, a glob or a file of transcripts, or a table of pairs")
-    return Listing(root, tuple(files), len(found) - len(files))
+    return Listing(root, tuple(files), len(found) - len(files), whole=True)
 
 
-def _split_glob(place: str) -> tuple[str, str | None]:
-    """Split at the first path part with a wildcard; None without one."""
-    if not _WILDCARDS & set(place):
-        return place, None
+def _split_glob(place: str) -> tuple[str, str]:
+    """Split at the first path part with a wildcard."""
     parts = place.split("/")
     first = next(index for index, part in enumerate(parts) if _WILDCARDS & set(part))
     return "/".join(parts[:first]) or "/", "/".join(parts[first:])
@@ -62,41 +66,48 @@ def _match_parts(path: list[str], pattern: list[str]) -> bool:
 
 
 def _is_hidden(path: str) -> bool:
-    return any(part.startswith(".") for part in path.split("/"))
+    """Dot files, and marks such as _SUCCESS that other engines leave beside their tables."""
+    return any(part.startswith((".", "_")) for part in path.split("/"))
 
 
 @dataclass(frozen=True)
 class FileSource:
-    """Whole files as DOCUMENTS. A file that cannot be read, or is over max_file_bytes, is a row that says so."""
+    """Whole files as DOCUMENTS. A file that is gone, may not be read, or is over max_file_bytes is a row that says so."""
 
-    root: str
-    files: tuple[FileInfo, ...]
+    listing: Listing
     max_items: int
     max_bytes: int
     max_file_bytes: int
+    version: int = 1
 
     def __getstate__(self) -> dict[str, object]:
         # The listing stays on the driver: workers read what their shard names.
-        return {**self.__dict__, "files": ()}
+        return {**self.__dict__, "listing": replace(self.listing, files=())}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
 
-    def items(self) -> list[Item]:
+    def cut(self, file: FileInfo) -> list[Item]:
         """One item a file."""
-        return [Item(info.path, info.num_bytes, info.version) for info in self.files]
+        return [Item(file.path, file.num_bytes, file.version)]
 
     def read(self, shard: Shard) -> dict[str, pa.Table]:
-        """Bytes of the shard's files."""
-        storage = Storage(self.root)
-        rows = [self._read_one(storage, item) for item in shard.items]
-        return {"documents": pa.Table.from_pylist(rows, schema=DOCUMENTS)}
+        """Bytes of the shard's files.
 
-    def _read_one(self, storage: Storage, item: Item) -> dict[str, object]:
-        row: dict[str, object] = {"source_path": item.path, "num_bytes": item.num_bytes}
-        if item.num_bytes > self.max_file_bytes:
-            return row
-        try:
-            return row | {"content": storage.read(item.path)}
-        except InputError as error:
-            return row | {"read_error": str(error)}
+        Raises InputError when storage fails, and when no file of several may be read: credentials that ran out are no
+        fault of the files.
+        """
+        storage = Storage(self.listing.root)
+        rows, denied = [], []
+        for item in shard.items:
+            row: dict[str, object] = {"source_path": item.path, "num_bytes": item.num_bytes}
+            if item.num_bytes <= self.max_file_bytes:
+                try:
+                    row["content"] = storage.read(item.path)
+                except (MissingError, DeniedError) as error:
+                    row["read_error"] = str(error)
+                    denied += [error] if isinstance(error, DeniedError) else []
+            rows.append(row)
+        if len(denied) == len(shard.items) > 1:
+            raise denied[0]
+        return {"documents": pa.Table.from_pylist(rows, schema=DOCUMENTS)}

@@ -34,6 +34,7 @@ class Stage:
     unit: column that all inputs share; when the transform raises, the engine halves the rows by this column until the
         bad units are alone, sends those to DEAD_LETTERS, and goes on with the rest.
     pool: "task" for light stages, "actor" for those that build something heavy (a model).
+    when_dead: rows that stand for a dead unit, from the unit's inputs; without it a dead unit leaves no new rows.
     no_values: config fields that change no value (paths, batch sizes, devices) and stay out of the fingerprint.
     """
 
@@ -46,3 +47,4 @@ class Stage:
     unit: str
     pool: Literal["task", "actor"] = "task"
     no_values: frozenset[str] = frozenset()
+    when_dead: Callable[[Tables], Tables] | None = None

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import fsspec
 from botocore.exceptions import BotoCoreError
 
-from ecqa.core.errors import EcqaError, InputError, OutputError
+from ecqa.core.errors import DeniedError, EcqaError, InputError, MissingError, OutputError
 
 _MEMORY_LOCK = threading.Lock()
 
@@ -74,6 +75,11 @@ class Storage:
         with self._named(path, InputError):
             return cast(bytes, self._opened[0].cat_file(self.full(path)))
 
+    def read_range(self, path: str, start: int, stop: int) -> bytes:
+        """Bytes start..stop of a file, fetched alone."""
+        with self._named(path, InputError):
+            return cast(bytes, self._opened[0].cat_file(self.full(path), start=start, end=stop))
+
     def read_many(self, paths: list[str]) -> list[bytes]:
         """Contents in the order of ``paths``, fetched concurrently where the file system can."""
         if not paths:
@@ -101,22 +107,18 @@ class Storage:
         with self._named(folder, InputError):
             fs.invalidate_cache()
             found = fs.find(self.full(folder), detail=True)
-        infos = [_info(path, detail, root) for path, detail in found.items() if detail["type"] == "file"]
+        details = ((path, _followed(path, detail)) for path, detail in found.items())
+        infos = [_info(path, detail, root) for path, detail in details if detail["type"] == "file"]
         return sorted((info for info in infos if info), key=lambda info: info.path)
 
     def info(self, path: str = "") -> FileInfo | None:
         """The file at ``path`` ("" is the storage's own URL, its path then the last part of it); None when there is none."""
         fs, root = self._opened
         with self._named(path, InputError):
-            try:
-                detail = fs.info(self.full(path))
-            except FileNotFoundError:
+            if not fs.isfile(self.full(path)):
                 return None
-        return (
-            _info(detail["name"], detail, root.rpartition("/")[0] if not path else root)
-            if detail["type"] == "file"
-            else None
-        )
+            detail = _followed(self.full(path), fs.info(self.full(path)))
+        return _info(detail["name"], detail, root if path else root.rpartition("/")[0])
 
     def write(self, path: str, data: bytes) -> None:
         """Write the whole file at once: a reader sees the old content, the new, or none, never a part."""
@@ -183,11 +185,20 @@ class Storage:
         try:
             yield
         except FileNotFoundError as error:
-            raise kind(f"{place}: not found; check the path and, on s3, that the bucket exists") from error
+            missing = MissingError if kind is InputError else kind
+            raise missing(f"{place}: not found; check the path and, on s3, that the bucket exists") from error
         except PermissionError as error:
-            raise kind(f"{place}: permission denied; check the rights or credentials ({_one_line(error)})") from error
+            denied = DeniedError if kind is InputError else kind
+            raise denied(f"{place}: permission denied; check the rights or credentials ({_one_line(error)})") from error
         except (OSError, BotoCoreError) as error:
             raise kind(f"{place}: {type(error).__name__}: {_one_line(error)}") from error
+
+
+def batched(items: Iterable[str], size: int) -> Iterator[list[str]]:
+    """Lists of at most ``size`` items, in order."""
+    each = iter(items)
+    while chunk := list(islice(each, size)):
+        yield chunk
 
 
 def split_url(url: str) -> tuple[str, str]:
@@ -206,10 +217,19 @@ def absolute_url(url: str) -> str:
 
 def _info(path: str, detail: dict[str, Any], root: str) -> FileInfo | None:
     relative = path[len(root) :].lstrip("/")
-    if not relative or relative.endswith(".tmp"):
+    name = relative.rpartition("/")[2]
+    if not relative or (name.startswith(".") and name.endswith(".tmp")):
         return None
     version = detail.get("ETag") or detail.get("mtime") or detail.get("created") or ""
     return FileInfo(relative, int(detail["size"] or 0), str(version).strip('"'))
+
+
+def _followed(path: str, detail: dict[str, Any]) -> dict[str, Any]:
+    """A local link to a file counts as the file that it leads to; links to folders are not followed (they may go round)."""
+    if not detail.get("islink") or not os.path.isfile(path):
+        return detail
+    there = Path(path).stat()
+    return {**detail, "type": "file", "size": there.st_size, "mtime": there.st_mtime}
 
 
 def _one_line(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ecqa.core.errors import EcqaError, EngineError
+from ecqa.core.errors import EcqaError, EngineError, MisfitError
 from ecqa.core.schemas import DEAD_LETTERS, conform, empty, from_rows
 from ecqa.core.stage import Stage, Tables, Transform
 
@@ -47,17 +47,21 @@ def _attempt(
     try:
         made = transform(inputs)
         return [{name: conform(made[name], schemas[name], name) for name in stage.outputs}], []
-    except (EcqaError, OSError, MemoryError):
-        raise
+    except (EcqaError, OSError, MemoryError) as error:
+        if not isinstance(error, MisfitError):
+            raise
+        fault: BaseException = error
     # The one place where any error is caught: a row can break a transform in any way, and it must not take the shard along.
     # SystemExit is among them: inside a Ray actor it would hang the job until the no-progress timeout.
     except (Exception, SystemExit) as error:
-        if len(units) == 1:
-            return [_carried_over(stage, inputs, schemas)], [_dead_letter(stage, units[0], error, input_ref)]
-        if not units:
-            raise EngineError(
-                f"stage {stage.name} failed on an empty shard: {type(error).__name__}: {error}"
-            ) from error
+        if _is_of_the_device(error):
+            raise
+        fault = error
+    if not units:
+        reason = f"{type(fault).__name__}: {fault}"
+        raise EngineError(f"stage {stage.name} failed on an empty shard: {reason}") from fault
+    if len(units) == 1:
+        return [_carried_over(stage, inputs, schemas)], [_dead_letter(stage, units[0], fault, input_ref)]
     middle = len(units) // 2
     parts, dead = [], []
     for half in (units[:middle], units[middle:]):
@@ -86,7 +90,9 @@ def _select(stage: Stage, table: pa.Table, units: list[str]) -> pa.Table:
 
 
 def _carried_over(stage: Stage, inputs: Tables, schemas: Mapping[str, pa.Schema]) -> dict[str, pa.Table]:
-    """A dead unit has no new rows, but rows of a table that the stage would have replaced stay as they were."""
+    """A dead unit has no new rows but those of when_dead; rows of a table that the stage would replace stay as they were."""
+    if stage.when_dead is not None:
+        return {name: conform(table, schemas[name], name) for name, table in stage.when_dead(inputs).items()}
     return {name: inputs[name] if name in inputs else empty(schemas[name]) for name in stage.outputs}
 
 
@@ -100,7 +106,17 @@ def _dead_letter(stage: Stage, unit: str, error: BaseException, input_ref: str) 
         "stage": stage.name,
         "attempt": 1,
         "error": type(error).__name__,
-        "reason": str(error)[:2000],
-        "traceback": "".join(traceback.format_exception(error))[-8000:],
+        "reason": _storable(str(error)[:2000]),
+        "traceback": _storable("".join(traceback.format_exception(error))[-8000:]),
         "input_ref": input_ref,
     }
+
+
+def _storable(text: str) -> str:
+    """Lone surrogates, which no file can hold, become question marks."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _is_of_the_device(error: BaseException) -> bool:
+    """True for a GPU that ran out of memory or broke: no row's fault, and no reason to halve a shard again and again."""
+    return type(error).__module__.startswith("torch") or (isinstance(error, RuntimeError) and "CUDA" in str(error))

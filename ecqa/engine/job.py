@@ -7,13 +7,13 @@ import platform
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any, Literal
 
-from ecqa.core.errors import Interrupted
+from ecqa.core.errors import EngineError, Interrupted, UsageError
 from ecqa.core.fingerprint import fingerprint, fingerprint_parts
 from ecqa.core.lease import Lease
 from ecqa.core.ledger import Ledger, Plan
@@ -24,7 +24,7 @@ from ecqa.core.version import VERSION
 from ecqa.engine.block import Header, pack
 from ecqa.engine.merging import Mapper, run_global_steps
 from ecqa.engine.progress import ProgressLine
-from ecqa.engine.resources import Resources, settle
+from ecqa.engine.resources import Resources, check_stages, settle
 from ecqa.engine.stopping import StopOnTerm
 from ecqa.engine.work import CommitWork, Job, to_parquet, work_plan
 
@@ -42,13 +42,14 @@ class RunOptions:
 
 def describe(recipe: Recipe, output: str, options: RunOptions) -> dict[str, Any]:
     """The plan without doing it: shards, how many are done, stages with their resources. Writes nothing."""
+    _check(recipe, absolute_url(output), options)
     ledger = Ledger(Storage(absolute_url(output)))
     plan = _plan(ledger, recipe, write=False)
     done = ledger.done()
     stages = [{"stage": s.name, "pool": s.pool, **_asked(s.name, s.pool, options.resources)} for s in recipe.stages]
     return {
         "recipe": recipe.name,
-        "input_root": recipe.source.root,
+        "input_root": recipe.source.listing.root,
         "output": absolute_url(output),
         "fingerprint": fingerprint(_parts(recipe)),
         "num_shards": len(plan.shards),
@@ -79,24 +80,42 @@ def run(recipe: Recipe, output: str, options: RunOptions, workers: Literal["ray"
     began = time.monotonic()
     parts = _parts(recipe)
     job = Job(recipe, absolute_url(output), fingerprint(parts), _run_id(recipe))
-    job.ledger.open(parts, recipe.source.root)
+    _check(recipe, job.output, options)
     with Lease(job.ledger.storage, job.run_id) as lease:
+        job.ledger.open(parts, recipe.source.listing.root)
         plan = _plan(job.ledger, recipe, write=True)
-        removed = job.ledger.clean(plan, recipe.tables, recipe.partials)
-        done = job.ledger.done()
+        removed, done = job.ledger.clean(plan, recipe.tables, recipe.partials)
         missing = [shard for shard in plan.shards if shard.shard_id not in done]
         with StopOnTerm(job.ledger, job.run_id) as stop:
             work = _on_ray if workers == "ray" else _here
             outcome = work(_Run(job, plan, missing, options, stop, lease))
         summary = _summary(job, plan, missing, removed, outcome, time.monotonic() - began)
         path = job.ledger.write_run(job.run_id, summary | _circumstances(options))
+    left = len(plan.shards) - summary["shards"]["done"]
     if stop.asked:
-        left = len(plan.shards) - summary["shards"]["done"]
         raise Interrupted(
             f"stopped by SIGTERM, {left} of {len(plan.shards)} shards left; run the same command to go on"
         )
+    if left:
+        raise EngineError(
+            f"{left} of {len(plan.shards)} shards came to no end, with no error; run the same command to go on"
+        )
     recipe.books(summary["counts"]).check()
     return summary | {"record": f"{job.output}/{path}"}
+
+
+def _actor_stages(recipe: Recipe) -> list[str]:
+    return [stage.name for stage in recipe.stages if stage.pool == "actor"]
+
+
+def _check(recipe: Recipe, output: str, options: RunOptions) -> None:
+    """Raise UsageError when a later run would take this one's output for input, ConfigError on unknown stages."""
+    check_stages(options.resources, _actor_stages(recipe))
+    root = recipe.source.listing.root
+    if recipe.source.listing.whole and f"{output}/".startswith(f"{root}/"):
+        raise UsageError(
+            f"--output {output} lies within the input {root}; a later run would read it; give a place outside"
+        )
 
 
 @dataclass(frozen=True)
@@ -119,7 +138,7 @@ class _Outcome:
     work_began: float = 0.0
     work_s: float = 0.0
     num_pairs: int = 0
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    entries: "_Entries" = field(default_factory=lambda: _Entries())
     global_rows: dict[str, int] = field(default_factory=dict)
 
 
@@ -133,8 +152,7 @@ def _on_ray(run: _Run) -> _Outcome:
     options = run.options
     with session(options.address, verbose=options.verbose, object_store_bytes=options.object_store_bytes) as cluster:
         run.stop.install()
-        actors = [stage.name for stage in run.job.recipe.stages if stage.pool == "actor"]
-        resources = settle(options.resources, actors, cluster)
+        resources = settle(options.resources, _actor_stages(run.job.recipe), cluster)
         outcome = _Outcome(startup_s=time.monotonic() - begin)
         _follow(run, run_on_ray(run.job, run.missing, resources), outcome)
         _finish(run, outcome, merge_on_ray)
@@ -172,20 +190,58 @@ def _follow(run: _Run, receipts: Iterator[dict[str, Any]], outcome: _Outcome) ->
 
 
 def _finish(run: _Run, outcome: _Outcome, mapper: Mapper) -> None:
-    """Read the entries; unless stopped, do the global steps and give every table without rows an empty file."""
+    """Add up the entries and hold them against the files; unless stopped, bring the global tables up to date."""
     job = run.job
+    run.lease.check()
     done = job.ledger.done()
     ids = [shard.shard_id for shard in run.plan.shards if shard.shard_id in done]
-    outcome.entries = job.ledger.entries(ids)
-    if run.stop.asked:
+    files = set(job.ledger.files(job.recipe.tables, job.recipe.partials))
+    outcome.entries = _Entries.read(job, ids, {shard.shard_id for shard in run.missing}, files)
+    if run.stop.asked or len(ids) < len(run.plan.shards):
         return
-    num_partials = sum(entry["counts"].get(name, 0) for entry in outcome.entries for name in job.recipe.partials)
+    num_partials = sum(outcome.entries.counts.get(name, 0) for name in job.recipe.partials)
     outcome.global_rows = run_global_steps(job, ids, int(num_partials), mapper)
-    storage = Storage(job.output)
     for table in job.recipe.tables:
-        if not storage.list(table):
+        if not any(path.startswith(f"{table}/") for path in files):
             nothing = job.recipe.schemas[table].empty_table()
-            storage.write(f"{table}/empty-{job.fingerprint}.parquet", to_parquet(nothing))
+            Storage(job.output).write(f"{table}/empty-{job.fingerprint}.parquet", to_parquet(nothing))
+
+
+@dataclass
+class _Entries:
+    """Sums over ledger entries: of all shards, and of those that this run worked on."""
+
+    num_done: int = 0
+    num_this_run: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    counts_this_run: Counter[str] = field(default_factory=Counter)
+    seconds: Counter[str] = field(default_factory=Counter)
+    first_began: dict[str, float] = field(default_factory=dict)
+
+    @staticmethod
+    def read(job: Job, ids: Sequence[str], worked: set[str], files: set[str]) -> "_Entries":
+        """Read entries one after another. Raises EngineError when one lists a file that is not there, and forgets it."""
+        sums, broken = _Entries(), []
+        for shard_id, entry in zip(ids, job.ledger.entries(ids), strict=True):
+            if any(file["path"] not in files for file in entry["files"]):
+                broken.append(shard_id)
+            sums._add(entry, worked=shard_id in worked)
+        if broken:
+            job.ledger.drop(broken)
+            raise EngineError(
+                f"{job.output}: files of {len(broken)} finished shards are gone; run the same command to make them again"
+            )
+        return sums
+
+    def _add(self, entry: Mapping[str, Any], *, worked: bool) -> None:
+        self.num_done += 1
+        self.counts.update(entry["counts"])
+        if worked:
+            self.num_this_run += 1
+            self.counts_this_run.update(entry["counts"])
+            self.seconds.update(entry["timings"])
+            for stage, when in entry["began"].items():
+                self.first_began[stage] = min(when, self.first_began.get(stage, when))
 
 
 def _map_here(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -193,12 +249,14 @@ def _map_here(function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
 
 
 def _parts(recipe: Recipe) -> dict[str, str]:
-    return fingerprint_parts(recipe.name, recipe.stages, recipe.schemas, recipe.fingerprint_extra)
+    extra = {"source": f"version {recipe.source.version}", **recipe.fingerprint_extra}
+    return fingerprint_parts(recipe.name, recipe.stages, recipe.schemas, extra)
 
 
 def _plan(ledger: Ledger, recipe: Recipe, *, write: bool) -> Plan:
     source = recipe.source
-    return ledger.plan(source.items(), max_items=source.max_items, max_bytes=source.max_bytes, write=write)
+    sizes = {"max_items": source.max_items, "max_bytes": source.max_bytes}
+    return ledger.plan(source.listing.files, source.cut, **sizes, write=write)
 
 
 def _run_id(recipe: Recipe) -> str:
@@ -208,21 +266,22 @@ def _run_id(recipe: Recipe) -> str:
 def _summary(
     job: Job, plan: Plan, missing: Sequence[Shard], removed: int, outcome: _Outcome, wall_s: float
 ) -> dict[str, Any]:
-    worked = {shard.shard_id for shard in missing}
-    this_run = [entry for entry in outcome.entries if entry["shard"]["shard_id"] in worked]
-    totals = _added(entry["counts"] for entry in outcome.entries)
+    entries = outcome.entries
+    totals = dict(entries.counts) | {"planned_items": sum(len(shard.items) for shard in plan.shards)}
+    totals |= {"planned_rows": sum(item.num_rows or 0 for shard in plan.shards for item in shard.items)}
     return {
         "run_id": job.run_id,
         "fingerprint": job.fingerprint,
         "output": job.output,
-        "input_root": job.recipe.source.root,
+        "input_root": job.recipe.source.listing.root,
         "shards": {
-            "planned": len(plan.shards), "done": len(outcome.entries), "this_run": len(this_run),
+            "planned": len(plan.shards), "done": entries.num_done, "this_run": entries.num_this_run,
             "changed_inputs": plan.num_changed, "inputs_gone": plan.num_gone, "orphan_files_removed": removed,
+            "hidden_inputs": job.recipe.source.listing.num_hidden,
         },
         "books": job.recipe.books(totals).to_dict(),
         "counts": totals,
-        "speed": _speed(job.recipe, this_run, outcome, wall_s),
+        "speed": _speed(job.recipe, outcome, wall_s),
         "shares": {
             "windowed": _share(totals, "windowed", "scores"), "truncated": _share(totals, "truncated", "scores"),
         },
@@ -230,33 +289,24 @@ def _summary(
     }  # fmt: skip
 
 
-def _speed(recipe: Recipe, this_run: Sequence[Mapping[str, Any]], outcome: _Outcome, wall_s: float) -> dict[str, Any]:
+def _speed(recipe: Recipe, outcome: _Outcome, wall_s: float) -> dict[str, Any]:
     """Rates over the working time of this run, from connecting to the last receipt.
 
     warmup_s is the part of it before the first actor had started, loaded its model and taken up a shard; stage_seconds
     are summed over workers.
     """
-    counts = _added(entry["counts"] for entry in this_run)
-    seconds = _added(entry["timings"] for entry in this_run)
-    actors = {stage.name for stage in recipe.stages if stage.pool == "actor"}
-    began = [when for entry in this_run for name, when in entry["began"].items() if name in actors]
+    entries = outcome.entries
+    began = [entries.first_began[s.name] for s in recipe.stages if s.pool == "actor" and s.name in entries.first_began]
     return {
         "wall_s": round(wall_s, 2),
         "startup_s": round(outcome.startup_s, 2),
         "warmup_s": round(max(min(began) - outcome.work_began, 0.0), 2) if began else 0.0,
         "work_s": round(outcome.work_s, 2),
         "pairs_per_s": _rate(outcome.num_pairs, outcome.work_s),
-        "tokens_per_s": _rate(counts.get("tokens", 0), outcome.work_s),
-        "padding_share": _share(counts, "padding", "computed_tokens"),
-        "stage_seconds": {name: round(value, 2) for name, value in sorted(seconds.items())},
+        "tokens_per_s": _rate(entries.counts_this_run["tokens"], outcome.work_s),
+        "padding_share": _share(entries.counts_this_run, "padding", "computed_tokens"),
+        "stage_seconds": {name: round(value, 2) for name, value in sorted(entries.seconds.items())},
     }
-
-
-def _added(each: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    totals: Counter[str] = Counter()
-    for counts in each:
-        totals.update(counts)
-    return dict(totals)
 
 
 def _rate(amount: float, seconds: float) -> float | None:

@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 from ecqa.core.ledger import PARTIALS, table_path
 from ecqa.core.recipe import GlobalStep
 from ecqa.core.schemas import conform, empty
-from ecqa.core.storage import Storage
+from ecqa.core.storage import Storage, batched
 from ecqa.engine.work import Job, to_parquet
 
 ROWS_PER_BUCKET = 500_000
 """Partial rows that one merge task holds at a time."""
+
+FILES_AT_ONCE = 256
 
 Mapper = Callable[[Any, Sequence[tuple[Any, ...]]], list[Any]]
 
@@ -54,13 +56,13 @@ def merge_bucket(
 ) -> dict[str, Any]:
     """Merge the rows whose key falls into one bucket, and write them."""
     storage = Storage(job.output)
+    schema = job.recipe.schemas[step.partial]
     there = {info.path for info in storage.list(f"{PARTIALS}/{step.partial}")}
-    paths = [table_path(step.partial, shard_id, job.fingerprint, job.recipe.partials) for shard_id in shard_ids]
-    parts = [empty(job.recipe.schemas[step.partial])]
-    for path in paths:
-        if path in there:
-            part = pq.read_table(io.BytesIO(storage.read(path)), schema=job.recipe.schemas[step.partial])
-            parts.append(_of_bucket(part, step.key, bucket, buckets))
+    paths = (table_path(step.partial, shard_id, job.fingerprint, job.recipe.partials) for shard_id in shard_ids)
+    parts = [empty(schema)]
+    for chunk in batched((path for path in paths if path in there), FILES_AT_ONCE):
+        tables = (pq.read_table(io.BytesIO(raw), schema=schema) for raw in storage.read_many(chunk))
+        parts += [_of_bucket(table, step.key, bucket, buckets) for table in tables]
     merged = conform(step.merge(pa.concat_tables(parts)), job.recipe.schemas[step.output], step.output)
     path = f"{step.output}/all-{covered}-{bucket:04d}.parquet"
     storage.write(path, to_parquet(merged))

@@ -3,6 +3,7 @@
 Descriptors -> read and light stages -> actors -> write and commit -> receipts. Nothing but receipts comes to the driver.
 """
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -16,17 +17,15 @@ from ecqa.engine.block import first_block
 from ecqa.engine.resources import Resources, StageResources
 from ecqa.engine.work import CommitWork, Job, StageWork, work_plan
 
-_APART = 0.001
-"""Ray merges neighbouring operators that ask for the same resources; this much more CPU keeps tokenising out of actors."""
-
-
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Interrupted)): (.*)$", re.MULTILINE)
 
 
 class _Actor:
-    """Builds its stages when it starts."""
+    """Builds its stages when it starts. Without a GPU of its own it sees none: Ray leaves all of them visible."""
 
-    def __init__(self, work: StageWork):
+    def __init__(self, work: StageWork, num_gpus: float):
+        if not num_gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
         self._work = work
         work.prepare()
 
@@ -67,9 +66,9 @@ def _add(dataset: Any, work: StageWork, resources: Resources, num_shards: int) -
     wanted = resources.of(work.stages[0].name)
     return dataset.map_batches(
         _Actor,
-        fn_constructor_args=(work,),
+        fn_constructor_args=(work, wanted.num_gpus),
         compute=_pool(wanted, num_shards, ActorPoolStrategy),
-        num_cpus=wanted.num_cpus + (_APART if wanted.num_cpus == resources.task_cpus else 0),
+        num_cpus=wanted.num_cpus,
         num_gpus=wanted.num_gpus,
         memory=wanted.memory_bytes,
         **common,

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from ecqa.core.config import StrictConfig
-from ecqa.core.errors import ResourceError
+from ecqa.core.errors import ConfigError, ResourceError
 
 
 class StageResources(StrictConfig):
@@ -22,15 +22,31 @@ class StageResources(StrictConfig):
     in_flight: int = Field(default=2, ge=1)
 
 
-class Resources(StrictConfig):
-    """Resources of a job. task_cpus is what each light task (parsing, tokenising, writing) asks for."""
+APART = 0.001
+"""Ray merges neighbouring operators that ask for the same resources; this much more CPU keeps tokenising out of actors."""
 
+
+class Resources(StrictConfig):
+    """Resources of a job.
+
+    task_cpus: what each light task (parsing, tokenising, writing) asks for. wait: nodes may still come (autoscaling), so
+    pools that do not fit now are no error; each actor stage then needs its number of actors.
+    """
+
+    wait: bool = False
     task_cpus: float = Field(default=0.5, gt=0)
     stages: Mapping[str, StageResources] = {}
 
     def of(self, stage: str) -> StageResources:
         """Resources of a stage."""
         return self.stages.get(stage, StageResources())
+
+
+def check_stages(resources: Resources, actor_stages: Sequence[str]) -> None:
+    """Raise ConfigError when a stage is named that has no actors: its settings would go unheeded."""
+    unknown = sorted(set(resources.stages) - set(actor_stages))
+    if unknown:
+        raise ConfigError(f"resources.stages: no stage {unknown[0]} with actors; known are {', '.join(actor_stages)}")
 
 
 def settle(resources: Resources, actor_stages: Sequence[str], cluster: Mapping[str, float]) -> Resources:
@@ -42,9 +58,12 @@ def settle(resources: Resources, actor_stages: Sequence[str], cluster: Mapping[s
     settled = {}
     for name in actor_stages:
         wanted = resources.of(name)
+        if wanted.num_cpus == resources.task_cpus:
+            wanted = wanted.model_copy(update={"num_cpus": wanted.num_cpus + APART})
         actors = wanted.actors or _default_actors(wanted, free, cluster, len(actor_stages))
         settled[name] = wanted.model_copy(update={"actors": max(actors, wanted.min_actors or 1)})
-    _check_fits(resources, settled, cluster)
+    if not resources.wait:
+        _check_fits(resources, settled, cluster)
     return resources.model_copy(update={"stages": {**resources.stages, **settled}})
 
 

@@ -10,7 +10,8 @@ from ecqa.core.ledger import Ledger
 class StopOnTerm:
     """Context manager around the working part of a run; ``asked`` turns true when SIGTERM came.
 
-    Outside the main thread (a notebook, a server) signals are not ours, and nothing is installed.
+    The handler only sets a flag; a thread writes the mark that workers look for, since storage has no place in a signal
+    handler. Outside the main thread (a notebook, a server) signals are not ours, and nothing is installed.
     """
 
     def __init__(self, ledger: Ledger, run_id: str):
@@ -18,11 +19,14 @@ class StopOnTerm:
         self._run_id = run_id
         self._previous: object = None
         self._main = threading.current_thread() is threading.main_thread()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._mark, name="ecqa-stop", daemon=True)
         self.asked = False
 
     def __enter__(self) -> "StopOnTerm":
         if self._main:
             self._previous = signal.getsignal(signal.SIGTERM)
+        self._thread.start()
         self.install()
         return self
 
@@ -32,8 +36,12 @@ class StopOnTerm:
             signal.signal(signal.SIGTERM, self._on_term)
 
     def _on_term(self, number: int, frame: FrameType | None) -> None:
-        if not self.asked:
-            self.asked = True
+        self.asked = True
+        self._wake.set()
+
+    def _mark(self) -> None:
+        self._wake.wait()
+        if self.asked:
             self._ledger.ask_to_stop(self._run_id)
 
     def __exit__(
@@ -41,5 +49,7 @@ class StopOnTerm:
     ) -> None:
         if self._main:
             signal.signal(signal.SIGTERM, self._previous)  # type: ignore[arg-type]
+        self._wake.set()
+        self._thread.join()
         if self.asked:
             self._ledger.clear_stop(self._run_id)

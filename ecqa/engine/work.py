@@ -26,7 +26,9 @@ from ecqa.engine.block import Header, pack, unpack
 from ecqa.engine.isolate import run_stage
 
 DEAD = "dead_letters"
+LOOK_S = 2.0
 _BUILT: dict[tuple[str, str], Transform] = {}
+_LOOKED: dict[str, tuple[float, bool]] = {}
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,19 @@ class Job:
 
 def transform_of(job: Job, stage: Stage) -> Transform:
     """The stage's transform, built once for each process and run."""
-    key = (job.fingerprint, stage.name)
+    key = (job.run_id, stage.name)
     if key not in _BUILT:
         _BUILT[key] = stage.make(stage.config)
     return _BUILT[key]
+
+
+def asked_to_stop(job: Job) -> bool:
+    """Look for the run's stop mark, at most every LOOK_S in a process: on s3 each look is a request."""
+    when, answer = _LOOKED.get(job.run_id, (-LOOK_S, False))
+    if not answer and time.monotonic() - when >= LOOK_S:
+        answer = job.ledger.asked_to_stop(job.run_id)
+        _LOOKED[job.run_id] = (time.monotonic(), answer)
+    return answer
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class StageWork:
     def _one(self, block: pa.Table, row: int) -> pa.Table:
         recipe = self.job.recipe
         header, tables = unpack(block, row, recipe.schemas)
-        header.skipped = header.skipped or self.job.ledger.asked_to_stop(self.job.run_id)
+        header.skipped = header.skipped or asked_to_stop(self.job)
         if header.skipped:
             return pack(header, {name: empty(recipe.schemas[name]) for name in self.keep})
         if self.reads_source:
@@ -118,7 +129,7 @@ class CommitWork:
         shard_id = header.shard["shard_id"]
         if header.skipped:
             return {"shard_id": shard_id, "committed": False, "num_pairs": 0}
-        counts = recipe.count(tables) | {"planned_items": len(header.shard["items"])}
+        counts = recipe.count(tables)
         begin = time.perf_counter()
         written = {name: tables[name] for name in self.job.written}
         if recipe.redact:

@@ -102,7 +102,7 @@ class CallPartials:
         scores = tables["scores"]
         pairs = tables["qa_pairs"].select(["pair_id", "call_id"])
         marked = tables["filtered_pairs"].select(["pair_id", "exclusion_reason"])
-        joined = scores.join(pairs, "pair_id").join(marked, "pair_id")
+        joined = scores.join(pairs, "pair_id", use_threads=False).join(marked, "pair_id", use_threads=False)
         joined = joined.filter(pc.is_valid(joined.column("call_id")))
         excluded = pc.cast(pc.is_valid(joined.column("exclusion_reason")), pa.int64())
         columns = {
@@ -117,7 +117,11 @@ class CallPartials:
         grouped = pa.table(columns).group_by(["call_id", "model_version"], use_threads=False)
         summed = _plain_names(grouped.aggregate([(name, "sum") for name in sums]))
         about = _first_of_call(tables["transcripts"])
-        return {"call_partials": summed.join(about, "call_id").select(call_partials_schema(self.label_sets).names)}
+        return {
+            "call_partials": summed.join(about, "call_id", use_threads=False).select(
+                call_partials_schema(self.label_sets).names
+            )
+        }
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from ecqa.core.errors import SchemaError
+from ecqa.core.errors import ModelError, SchemaError
 from ecqa.core.schemas import SCORE_BATCHES, conform, scores_schema
 from ecqa.core.stage import Stage, Tables
 from ecqa.core.taxonomy import LabelSet
@@ -23,7 +23,8 @@ Floats = NDArray[np.float32]
 class ScoreConfig(BaseModel):
     """How windows are scored.
 
-    model: "default", a model directory or a hub id. label_set: name of a plain checkpoint's label set.
+    model: "default", a model directory or a hub id. label_set: name of a plain checkpoint's label set. model_version: what
+    the model must turn out to be where it is loaded, None for whatever it is.
     batch_tokens: computed tokens of a batch, by default what suits the device. max_padding: share that may be padding.
     device: "auto" takes the GPU that the process sees, else the CPU. precision: "auto" is float32 on a CPU and float16
     on a GPU. threads: torch threads; None leaves what the environment says. These five change a score by rounding only.
@@ -33,6 +34,7 @@ class ScoreConfig(BaseModel):
 
     model: str = "default"
     label_set: str | None = None
+    model_version: str | None = None
     batch_tokens: int | None = Field(default=None, ge=1)
     max_padding: float = Field(default=0.05, ge=0, le=1)
     device: str = Field(default="auto", pattern=r"auto|cpu|cuda(:\d+)?")
@@ -62,6 +64,11 @@ class ScoreTransform:
         from ecqa.modelling.backends import make_scorer
 
         self.info = load_model_info(config.model, config.label_set)
+        if config.model_version not in (None, self.info.model_version):
+            raise ModelError(
+                f"model {config.model}: this worker has {self.info.model_version}, the run wants {config.model_version}; "
+                f"put the same files on every node"
+            )
         self.schema = scores_schema(self.info.label_sets)
         self.scorer = make_scorer(config, self.info)
 

@@ -1,24 +1,23 @@
 """A user's table of pairs (Parquet or CSV) -> QA_PAIRS, row for row, in shards of rows.
 
 A row keeps its own id where the table has one (pair_id or id); otherwise its id follows from file, text and row number.
-Parquet is cut by rows, CSV by byte ranges at record ends, so no shard reads the whole file. Knows nothing of transcripts.
+Parquet is cut by rows, CSV by byte ranges at record ends (csv_records), so no shard reads the whole file. Knows nothing of
+transcripts.
 """
 
-import io
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
 from ecqa.core.errors import InputError
-from ecqa.core.ids import make_id
+from ecqa.core.ids import make_id, ordinals
 from ecqa.core.schemas import DEAD_LETTERS, QA_PAIRS, from_rows
 from ecqa.core.shards import Item, Shard
+from ecqa.core.sources import Listing
 from ecqa.core.storage import FileInfo, Storage
+from ecqa.pairs.csv_records import cut_csv, read_csv
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".tsv")
 ALIASES: Mapping[str, tuple[str, ...]] = {
@@ -35,52 +34,53 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "year": ("year",),
     "quarter": ("quarter",),
 }
-SLICES_OF_ROW_GROUP = 16
+SLICES_OF_ROW_GROUP = 64
 """A row group is decoded from its start for every slice of it, so it is cut into at most this many shards."""
-_CHUNK = 8 << 20
-_QUOTE, _NEWLINE = 34, 10
 
 
 @dataclass(frozen=True)
 class TableSource:
     """Rows of Parquet and CSV files that all have the columns ``question`` and ``answer`` (any case)."""
 
-    root: str
-    files: tuple[FileInfo, ...]
+    listing: Listing
     max_rows: int
     max_items: int = 1
     max_bytes: int = 1 << 62
+    version: int = 1
 
     def __getstate__(self) -> dict[str, object]:
-        return {**{k: v for k, v in self.__dict__.items() if k != "_storage"}, "files": ()}
+        # The listing stays on the driver: workers read what their shard names.
+        return {**self.__dict__, "listing": replace(self.listing, files=())}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
 
-    @cached_property
-    def _storage(self) -> Storage:
-        return Storage(self.root)
+    def cut(self, file: FileInfo) -> list[Item]:
+        """Runs of at most max_rows rows (more where a Parquet row group is very large).
 
-    def items(self) -> list[Item]:
-        """Runs of at most max_rows rows (more where a Parquet row group is very large)."""
-        return [item for info in self.files for item in self._cut(info)]
-
-    def _cut(self, info: FileInfo) -> Iterator[Item]:
-        if info.path.lower().endswith(".parquet"):
-            return _cut_parquet(self._storage, info, self.max_rows)
-        return _cut_csv(self._storage, info, self.max_rows)
+        Raises InputError when the file is no such table.
+        """
+        storage = Storage(self.listing.root)
+        if file.path.lower().endswith(".parquet"):
+            return list(_cut_parquet(storage, file, self.max_rows))
+        return list(cut_csv(storage, file, self.max_rows, _require_pair_columns))
 
     def read(self, shard: Shard) -> dict[str, pa.Table]:
         """QA_PAIRS of the shard's rows; CSV records of a wrong width are DEAD_LETTERS."""
+        storage = Storage(self.listing.root)
         tables, dead = [], []
         for item in shard.items:
             if item.path.lower().endswith(".parquet"):
-                raw = _read_parquet(self._storage, item)
+                raw, rows = _read_parquet(storage, item), None
             else:
-                raw, broken = _read_csv(self._storage, item)
-                dead += [_broken_record(item, shard, number, text) for number, text in broken]
-            tables.append(_to_pairs(raw, item))
+                raw, rows, broken = read_csv(storage, item, _wanted)
+                dead += [_broken_record(item, shard, row, text) for row, text in broken]
+            tables.append(_to_pairs(raw, item, rows))
         return {"qa_pairs": pa.concat_tables(tables), "dead_letters": from_rows(dead, DEAD_LETTERS)}
+
+
+def _require_pair_columns(columns: list[str], place: str) -> None:
+    _wanted(columns, place)
 
 
 def pairs_from_table(table: pa.Table) -> pa.Table:
@@ -116,7 +116,7 @@ def _cut_parquet(storage: Storage, info: FileInfo, max_rows: int) -> Iterator[It
         step = max(max_rows, -(-rows // SLICES_OF_ROW_GROUP))
         for start in range(begin, begin + rows, step):
             stop = min(start + step, begin + rows)
-            yield Item(info.path, info.num_bytes, info.version, start, stop, start)
+            yield Item(info.path, info.num_bytes, info.version, start, stop, start, stop - start)
         begin += rows
 
 
@@ -166,112 +166,35 @@ def _as_strings(table: pa.Table) -> pa.Table:
     return table
 
 
-def _cut_csv(storage: Storage, info: FileInfo, max_rows: int) -> Iterator[Item]:
-    """Cut at every max_rows-th record end: a newline before which the number of quotes is even."""
-    header = _csv_header(storage, info.path)
-    _wanted(_csv_columns(header), info.path)
-    start, row, records = len(header), 0, 0
-    for end in _record_ends(storage, info.path):
-        if end <= len(header):
-            continue
-        records += 1
-        if records == max_rows:
-            yield Item(info.path, info.num_bytes, info.version, start, end, row)
-            start, row, records = end, row + records, 0
-    if start < info.num_bytes:
-        yield Item(info.path, info.num_bytes, info.version, start, info.num_bytes, row)
-
-
-def _record_ends(storage: Storage, path: str) -> Iterator[int]:
-    offset, odd = 0, 0
-    with storage.open(path) as file:
-        while chunk := file.read(_CHUNK):
-            raw = np.frombuffer(chunk, np.uint8)
-            parity = (np.cumsum(raw == _QUOTE) + odd) % 2
-            yield from (np.flatnonzero((raw == _NEWLINE) & (parity == 0)) + offset + 1).tolist()
-            offset += len(chunk)
-            odd = int(parity[-1])
-
-
-def _csv_header(storage: Storage, path: str) -> bytes:
-    end = next(_record_ends(storage, path), None)
-    with storage.open(path) as file:
-        header = file.read() if end is None else file.read(end)
-    if header[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise InputError(f"{path}: is UTF-16; save it as UTF-8")
-    return header
-
-
-def _csv_columns(header: bytes) -> list[str]:
-    text = _decode(header).lstrip("\ufeff").strip("\r\n")
-    return [name.strip().strip('"') for name in text.split(_delimiter(header))]
-
-
-def _delimiter(header: bytes) -> str:
-    text = _decode(header)
-    return max(",;\t", key=text.count)
-
-
-def _decode(raw: bytes) -> str:
-    """UTF-8, else Windows-1252, whose five unassigned bytes become U+FFFD."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("cp1252", "replace")
-
-
-def _read_csv(storage: Storage, item: Item) -> tuple[pa.Table, list[tuple[int, str]]]:
-    header = _csv_header(storage, item.path)
-    with storage.open(item.path) as file:
-        file.seek(item.start or 0)
-        body = file.read((item.stop or 0) - (item.start or 0))
-    columns = _csv_columns(header)
-    wanted = _wanted(columns, item.path)
-    broken: list[tuple[int, str]] = []
-
-    def set_aside(record: pacsv.InvalidRow) -> str:
-        broken.append((record.number or 0, record.text or ""))
-        return "skip"
-
-    table = pacsv.read_csv(
-        io.BytesIO(_decode(body).encode("utf-8", "replace")),
-        # One thread, else pyarrow gives no record numbers; the block holds the whole range.
-        read_options=pacsv.ReadOptions(column_names=columns, use_threads=False, block_size=max(len(body) * 2, 1 << 16)),
-        parse_options=pacsv.ParseOptions(
-            delimiter=_delimiter(header), newlines_in_values=True, invalid_row_handler=set_aside
-        ),
-        convert_options=pacsv.ConvertOptions(
-            column_types=dict.fromkeys(columns, pa.string()), include_columns=list(wanted.values())
-        ),
-    ) if body.strip() else pa.table({column: pa.array([], pa.string()) for column in wanted.values()})  # fmt: skip
-    return table.rename_columns(list(wanted)), broken
-
-
-def _broken_record(item: Item, shard: Shard, number: int, text: str) -> dict[str, object]:
-    row = (item.first_row or 0) + max(number - 1, 0)
+def _broken_record(item: Item, shard: Shard, row: int, text: str) -> dict[str, object]:
     return {
         "row_id": make_id("p", item.path, text, row),
         "stage": "read",
         "attempt": 1,
         "error": "InvalidRecord",
-        "reason": f"record near row {row} has another number of columns than the header: {text[:200]}",
+        "reason": f"row {row} has another number of columns than the header: {text[:200]}",
         "input_ref": f"{item.path} ({shard.shard_id})",
     }
 
 
-def _to_pairs(raw: pa.Table, item: Item) -> pa.Table:
+def _to_pairs(raw: pa.Table, item: Item, rows: list[int] | None = None) -> pa.Table:
+    """QA_PAIRS; ``rows`` are the rows' numbers in the file, by default one after another.
+
+    Of rows with the same id the first keeps it, the others get one from their text and place, as rows without id do.
+    """
     columns = {name: raw.column(name).to_pylist() for name in raw.column_names}
     first = item.first_row or 0
-    positions = list(range(first, first + raw.num_rows))
-    ids = columns.get("pair_id") or [None] * raw.num_rows
-    made = [
-        given or make_id("p", item.path, question, answer, position)
-        for given, question, answer, position in zip(
-            ids, columns["question"], columns["answer"], positions, strict=True
+    positions = rows if rows is not None else list(range(first, first + raw.num_rows))
+    given = columns.get("pair_id") or [None] * raw.num_rows
+    repeats = ordinals(given)
+    ids = [
+        own if own and not repeat else make_id("p", item.path, question, answer, position)
+        for own, repeat, question, answer, position in zip(
+            given, repeats, columns["question"], columns["answer"], positions, strict=True
         )
     ]
     arrays = {
-        "pair_id": pa.array(made, pa.string()),
+        "pair_id": pa.array(ids, pa.string()),
         "source_path": pa.array([item.path] * raw.num_rows, pa.string()),
         "position": pa.array(positions, pa.int64()),
         "call_id": pa.array(_call_ids(columns, raw.num_rows), pa.string()),

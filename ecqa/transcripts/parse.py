@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from ecqa.core.ids import make_id, ordinals
-from ecqa.core.schemas import COMPONENTS, TRANSCRIPTS, from_rows
+from ecqa.core.schemas import COMPONENTS, TRANSCRIPTS, empty, from_rows
 from ecqa.core.stage import Stage, Tables
 from ecqa.transcripts.document import Format, ParsedDocument, Participant, Sniff, Source, Turn
 from ecqa.transcripts.encoding import decode
@@ -209,4 +209,22 @@ def transcripts_stage(config: TranscriptsConfig) -> Stage:
         inputs=("documents",),
         outputs=("transcripts", "components"),
         unit="source_path",
+        when_dead=failed_documents,
     )
+
+
+def failed_documents(tables: Tables) -> Tables:
+    """TRANSCRIPTS rows with status failed for documents on which the parser broke; why stands in DEAD_LETTERS."""
+    rows = [
+        {
+            "transcript_id": make_id("t", row["source_path"], row["content"], 0),
+            "source_path": row["source_path"],
+            "document_index": 0,
+            "status": "failed",
+            "status_detail": "the parser broke on this file; see dead_letters",
+            "num_bytes": row["num_bytes"],
+            "num_components": 0,
+        }
+        for row in tables["documents"].to_pylist()
+    ]
+    return {"transcripts": from_rows(rows, TRANSCRIPTS), "components": empty(COMPONENTS)}

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 
 from ecqa.core.errors import OutputError
-from ecqa.core.lease import LEASE, Lease, process_start, this_process
+from ecqa.core.lease import FOLDER, Lease, process_start, this_process
 from ecqa.core.storage import Storage
 
 
 def _held_by(tmp_path: Path, **changes: object) -> Storage:
     storage = Storage(str(tmp_path))
-    storage.write(LEASE, json.dumps({"run_id": "other", **this_process(), "beat": "1", **changes}).encode())
+    storage.write(
+        f"{FOLDER}/000007.json", json.dumps({"run_id": "other", **this_process(), "beat": "1", **changes}).encode()
+    )
     return storage
 
 
@@ -27,7 +29,7 @@ def test_one_at_a_time_and_free_afterwards(tmp_path: Path) -> None:
         raise AssertionError("two runs at once")
     with Lease(storage, "third"):
         pass
-    assert not storage.exists(LEASE)
+    assert storage.list(FOLDER) == []
 
 
 def test_a_dead_process_of_this_machine_holds_nothing(tmp_path: Path) -> None:
@@ -42,12 +44,20 @@ def test_another_machine_that_renews_is_alive_and_one_that_is_silent_is_gone(tmp
     with Lease(storage, "mine", silent_s=0.3):
         pass
     storage = _held_by(tmp_path, host="elsewhere")
+    storage.delete([f"{FOLDER}/000007.json"])
     other = Lease(storage, "other", renew_s=0.05)
     other._mine["host"] = "elsewhere"
-    other._thread.start()
-    with pytest.raises(OutputError, match="on elsewhere"), Lease(storage, "mine", silent_s=5):
+    with other, pytest.raises(OutputError, match="on elsewhere"), Lease(storage, "mine", silent_s=5):
         raise AssertionError("two runs at once")
-    other.__exit__(None, None, None)
+
+
+def test_of_two_takers_one_wins(tmp_path: Path) -> None:
+    storage = _held_by(tmp_path, pid=2**22 + 1)
+    first, second = Lease(storage, "first"), Lease(storage, "second")
+    seen = first._held()
+    second._held = lambda: seen  # type: ignore[method-assign]
+    with first, pytest.raises(OutputError, match="at the same moment"), second:
+        raise AssertionError("two runs at once")
 
 
 def test_who_was_taken_over_learns_of_it(tmp_path: Path) -> None:
@@ -60,7 +70,7 @@ def test_who_was_taken_over_learns_of_it(tmp_path: Path) -> None:
             time.sleep(0.05)
         with pytest.raises(OutputError, match="took this folder over"):
             lease.check()
-    assert json.loads(storage.read(LEASE))["run_id"] == "other", "the other's lease stays"
+    assert json.loads(storage.read(f"{FOLDER}/000007.json"))["run_id"] == "other", "the other's lease stays"
 
 
 def test_process_start() -> None:

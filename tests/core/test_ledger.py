@@ -1,11 +1,14 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from ecqa.core.errors import FingerprintError
+from ecqa.core.errors import FingerprintError, OutputError
 from ecqa.core.ledger import Ledger, Plan, table_path
 from ecqa.core.shards import Item
-from ecqa.core.storage import Storage
+from ecqa.core.storage import FileInfo, Storage
+
+Cut = Callable[[FileInfo], list[Item]]
 
 
 @pytest.fixture
@@ -13,20 +16,63 @@ def ledger(tmp_path: Path) -> Ledger:
     return Ledger(Storage(str(tmp_path)))
 
 
-def _plan(ledger: Ledger, *items: Item, write: bool = True) -> Plan:
-    return ledger.plan(items, max_items=2, max_bytes=1000, write=write)
+def _whole(file: FileInfo) -> list[Item]:
+    return [Item(file.path, file.num_bytes, file.version)]
 
 
-A, B, C = Item("a", 1, "v1"), Item("b", 1, "v1"), Item("c", 1, "v1")
+def _plan(ledger: Ledger, *files: FileInfo, write: bool = True, cut: Cut = _whole) -> Plan:
+    return ledger.plan(files, cut, max_items=2, max_bytes=1000, write=write)
+
+
+A, B, C = FileInfo("a", 1, "v1"), FileInfo("b", 1, "v1"), FileInfo("c", 1, "v1")
 
 
 def test_one_fingerprint_and_one_root(ledger: Ledger) -> None:
     ledger.open({"model": "m1"}, "/in")
     ledger.open({"model": "m1"}, "/in")
+    ledger.commit("s_1", {})
     with pytest.raises(FingerprintError, match="model: there m1, now m2"):
         ledger.open({"model": "m2"}, "/in")
     with pytest.raises(FingerprintError, match="input root"):
         ledger.open({"model": "m1"}, "/elsewhere")
+
+
+def test_a_claim_without_work_is_given_up(ledger: Ledger) -> None:
+    ledger.open({"model": "m1"}, "/in")
+    _plan(ledger, A)
+    ledger.open({"model": "m2"}, "/in")
+    assert len(_plan(ledger, B).shards) == 1
+    ledger.commit("s_1", {})
+    with pytest.raises(FingerprintError):
+        ledger.open({"model": "m1"}, "/in")
+
+
+def test_an_entry_put_while_cleaning_does_not_count(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = _plan(ledger, A)
+    late = plan.shards[0].shard_id
+    ledger.storage.write(table_path("scores", late, "f", []), b"x")
+    files = Ledger.files
+
+    def put_meanwhile(self: Ledger, *tables: list[str]) -> list[str]:
+        self.commit(late, {})
+        return files(self, *tables)
+
+    monkeypatch.setattr(Ledger, "files", put_meanwhile)
+    assert ledger.clean(plan, ["scores"], []) == (1, set())
+    assert ledger.done() == set()
+
+
+@pytest.mark.parametrize("path", ["plan/000001.json.gz", "run.json", "shards/s_1.json"])
+def test_a_damaged_ledger_is_one_line(ledger: Ledger, path: str) -> None:
+    ledger.storage.write(f"_ecqa/{path}", b"{half")
+
+    def use() -> None:
+        ledger.open({"model": "m1"}, "/in")
+        _plan(ledger, A)
+        list(ledger.entries(["s_1"]))
+
+    with pytest.raises(OutputError, match=f"{path}: this part of the ledger is damaged"):
+        use()
 
 
 def test_a_plan_is_kept_and_extended(ledger: Ledger) -> None:
@@ -44,11 +90,11 @@ def test_a_dry_run_writes_nothing(ledger: Ledger) -> None:
 
 def test_changed_input_retires_its_shard_and_its_neighbours_are_planned_anew(ledger: Ledger) -> None:
     first = _plan(ledger, A, B, C)
-    changed = _plan(ledger, Item("a", 2, "v2"), B, C)
+    changed = _plan(ledger, FileInfo("a", 2, "v2"), B, C)
     assert changed.num_changed == 1
     assert changed.retired == {first.shards[0].shard_id}
     assert sorted(i.path for s in changed.shards for i in s.items) == ["a", "b", "c"]
-    assert _plan(ledger, Item("a", 2, "v2"), B, C).retired == changed.retired
+    assert _plan(ledger, FileInfo("a", 2, "v2"), B, C).retired == changed.retired
 
 
 def test_input_that_is_gone_keeps_its_rows(ledger: Ledger) -> None:
@@ -58,9 +104,24 @@ def test_input_that_is_gone_keeps_its_rows(ledger: Ledger) -> None:
     assert later.shards == first.shards
 
 
-def test_a_table_that_is_cut_elsewhere_is_a_change(ledger: Ledger) -> None:
-    first = _plan(ledger, Item("t", 9, "v1", 0, 5), Item("t", 9, "v1", 5, 9))
-    later = _plan(ledger, Item("t", 12, "v2", 0, 6), Item("t", 12, "v2", 6, 12))
+def _in_runs(size: int) -> Cut:
+    def cut(file: FileInfo) -> list[Item]:
+        ends = range(0, file.num_bytes, size)
+        return [Item(file.path, file.num_bytes, file.version, at, min(at + size, file.num_bytes)) for at in ends]
+
+    return cut
+
+
+def test_another_shard_size_leaves_finished_work_alone(ledger: Ledger) -> None:
+    first = _plan(ledger, FileInfo("t", 9, "v1"), cut=_in_runs(5))
+    again = _plan(ledger, FileInfo("t", 9, "v1"), cut=_in_runs(2))
+    assert again.shards == first.shards
+    assert not again.retired
+
+
+def test_a_table_that_changed_is_cut_anew(ledger: Ledger) -> None:
+    first = _plan(ledger, FileInfo("t", 9, "v1"), cut=_in_runs(5))
+    later = _plan(ledger, FileInfo("t", 12, "v2"), cut=_in_runs(6))
     assert later.retired == {shard.shard_id for shard in first.shards}
     assert [(i.start, i.stop) for s in later.shards for i in s.items] == [(0, 6), (6, 12)]
 
@@ -69,7 +130,7 @@ def test_the_first_commit_counts(ledger: Ledger) -> None:
     assert ledger.commit("s_1", {"counts": {"pairs": 1}})
     assert not ledger.commit("s_1", {"counts": {"pairs": 2}})
     assert ledger.done() == {"s_1"}
-    assert ledger.entries(["s_1"]) == [{"counts": {"pairs": 1}}]
+    assert list(ledger.entries(["s_1"])) == [{"counts": {"pairs": 1}}]
 
 
 def test_cleaning_removes_what_no_entry_stands_behind(ledger: Ledger) -> None:
@@ -80,7 +141,7 @@ def test_cleaning_removes_what_no_entry_stands_behind(ledger: Ledger) -> None:
     orphans = [table_path("scores", lost, "f", []), table_path("parts", lost, "f", ["parts"])]
     for path in kept + orphans:
         ledger.storage.write(path, b"x")
-    assert ledger.clean(plan, ["scores"], ["parts"]) == 2
+    assert ledger.clean(plan, ["scores"], ["parts"]) == (2, {done})
     left = {info.path for info in ledger.storage.list()}
     assert set(kept) <= left
     assert not left & set(orphans)
@@ -90,8 +151,8 @@ def test_retired_entries_go_with_their_files(ledger: Ledger) -> None:
     first = _plan(ledger, A)
     ledger.commit(first.shards[0].shard_id, {})
     ledger.storage.write(table_path("scores", first.shards[0].shard_id, "f", []), b"x")
-    changed = _plan(ledger, Item("a", 1, "v2"))
-    assert ledger.clean(changed, ["scores"], []) == 1
+    changed = _plan(ledger, FileInfo("a", 1, "v2"))
+    assert ledger.clean(changed, ["scores"], []) == (1, set())
     assert ledger.done() == set()
 
 

@@ -34,7 +34,20 @@ def test_folder_glob_and_file(folder: Path, pattern: str, expected: list[str]) -
 
 
 def test_hidden_files_are_counted(folder: Path) -> None:
-    assert list_input(str(folder)).num_hidden == 1
+    (folder / "_SUCCESS").write_text("")
+    assert list_input(str(folder)).num_hidden == 2
+
+
+def test_folder_with_a_bracket_in_its_name(tmp_path: Path) -> None:
+    (tmp_path / "calls [2023]").mkdir()
+    (tmp_path / "calls [2023]" / "a.txt").write_text("a")
+    assert [info.path for info in list_input(str(tmp_path / "calls [2023]")).files] == ["a.txt"]
+
+
+def test_links_to_files_are_files(folder: Path) -> None:
+    (folder / "link.html").symlink_to(folder / "a.html")
+    (folder / "loop").symlink_to(folder)
+    assert "link.html" in [info.path for info in list_input(str(folder)).files]
 
 
 @pytest.mark.parametrize("pattern", ["/none", "/*.pdf", "/none/*.html"])
@@ -63,8 +76,8 @@ def test_s3_folder_glob_and_file(s3_url: str) -> None:
 
 def test_unreadable_and_oversized_files_are_rows(folder: Path) -> None:
     listing = list_input(str(folder))
-    source = FileSource(listing.root, listing.files, 10, 1000, max_file_bytes=11)
-    items = source.items()
+    source = FileSource(listing, 10, 1000, max_file_bytes=11)
+    items = [item for file in listing.files for item in source.cut(file)]
     (folder / "a.html").unlink()
     rows = source.read(make_shard(items))["documents"].to_pylist()
     by_path = {row["source_path"]: row for row in rows}

@@ -67,13 +67,11 @@ def test_an_error_in_a_worker_is_one_line_with_its_reason(stub_model: str, tmp_p
 
 
 def test_unwanted_text_is_nowhere(stub_model: str, tmp_path: Path) -> None:
-    from ecqa.modelling.encoding import EncodeConfig
-    from ecqa.modelling.scoring import ScoreConfig
     from ecqa.recipes import ScoreJobConfig, score_recipe
 
     entry = ENTRIES["score_transcripts"]
     source = entry.make_input(tmp_path / "in")
-    config = ScoreJobConfig(text=False, encode=EncodeConfig(model=stub_model), score=ScoreConfig(model=stub_model))
+    config = ScoreJobConfig(text=False, model=stub_model)
     full = tmp_path / "full"
     run(entry.build(source, stub_model), str(full), RunOptions(quiet=True), workers="local")
     run(score_recipe(source, config), str(tmp_path / "out"), RunOptions(quiet=True), workers="local")

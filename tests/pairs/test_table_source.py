@@ -15,8 +15,9 @@ from ecqa.pairs.table_source import TableSource, pairs_from_table
 
 def _read(path: Path, max_rows: int = 2) -> tuple[pa.Table, pa.Table, int]:
     listing = list_input(str(path))
-    source = TableSource(listing.root, listing.files, max_rows)
-    shards = list(group_items(source.items(), max_items=source.max_items, max_bytes=source.max_bytes))
+    source = TableSource(listing, max_rows)
+    items = [item for file in listing.files for item in source.cut(file)]
+    shards = list(group_items(items, max_items=source.max_items, max_bytes=source.max_bytes))
     made = [source.read(shard) for shard in shards]
     return (
         pa.concat_tables(tables["qa_pairs"] for tables in made),
@@ -114,6 +115,39 @@ def test_bad_tables_are_one_line(tmp_path: Path, name: str, content: bytes, mess
 def test_columns_that_are_no_text(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no text"):
         pairs_from_table(pa.table({"question": [[1]], "answer": ["a"]}))
+
+
+def test_of_equal_ids_the_first_keeps_it() -> None:
+    table = pa.table({"id": ["a", "a", None], "question": ["q", "q", "q"], "answer": ["x", "x", "x"]})
+    ids = pairs_from_table(table).column("pair_id").to_pylist()
+    assert ids[0] == "a"
+    assert len(set(ids)) == 3
+
+
+def test_a_quote_within_a_field_is_just_a_quote(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('question,answer\nHow long?,5" pipe\nq2,a2\nq3,"a, 3"\n')
+    pairs, dead, _ = _read(tmp_path / "t.csv", max_rows=1)
+    assert pairs.column("answer").to_pylist() == ['5" pipe', "a2", "a, 3"]
+    assert dead.num_rows == 0
+
+
+def test_ids_do_not_depend_on_the_cut_where_records_are_broken_or_blank(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,answer\nq1,a1\n\nq2,a2,surplus\nq3,a3\nq4\n\nq5,a5\n")
+    one, other = _read(tmp_path / "t.csv", 1), _read(tmp_path / "t.csv", 100)
+    assert one[0].equals(other[0])
+    assert one[0].column("position").to_pylist() == [0, 2, 4]
+    assert sorted(one[1].column("row_id").to_pylist()) == sorted(other[1].column("row_id").to_pylist())
+
+
+def test_one_encoding_a_file(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"question,answer\nq1,caf\xc3\xa9\nq2,caf\xe9\n")
+    assert _read(tmp_path / "t.csv", 1)[0].column("answer").to_pylist() == ["caf\u00c3\u00a9", "caf\u00e9"]
+
+
+def test_old_line_ends_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"question,answer\rq1,a1\rq2,a2\r")
+    with pytest.raises(InputError, match="line ends|question and answer"):
+        _read(tmp_path / "t.csv")
 
 
 def test_nulls_stay_null() -> None:

@@ -9,8 +9,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ecqa.core.recipe import Recipe
-from ecqa.modelling.encoding import EncodeConfig
-from ecqa.modelling.scoring import ScoreConfig
 from ecqa.recipes import ScoreJobConfig, ShardConfig, score_recipe
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,7 +42,7 @@ def invented_pairs(rows: int, *, call_every: int = 10) -> pa.Table:
 
 def _config(model: str, *, files: int, pairs: int) -> ScoreJobConfig:
     shards = ShardConfig(max_files=files, max_pairs=pairs)
-    return ScoreJobConfig(shards=shards, encode=EncodeConfig(model=model), score=ScoreConfig(model=model))
+    return ScoreJobConfig(shards=shards, model=model)
 
 
 def _make_transcripts(folder: Path) -> str:

@@ -159,7 +159,7 @@ def test_s3(
     storage = s3fs.S3FileSystem(use_listings_cache=False)
     place = f"{s3_url}/{entry.name}"
     storage.put(source + "/", f"{place}/input/", recursive=True)
-    summary = run(entry.build(f"{place}/input", stub_model), f"{place}/output", QUIET, workers="local")
+    summary = run(entry.build(f"{place}/input", stub_model), f"{place}/output", QUIET)
     assert summary["books"]["closed"]
     again = run(entry.build(f"{place}/input", stub_model), f"{place}/output", QUIET, workers="local")
     assert again["shards"]["this_run"] == 0
