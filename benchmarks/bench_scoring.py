@@ -14,6 +14,7 @@ while actors loaded, is charged to (e). ``engine_work`` beside it is the run's o
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -23,13 +24,16 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib import metadata
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -65,6 +69,42 @@ def need(path: Path) -> Path:
         print(f"{path}: absent; this script needs the folder ../shared with real data", file=sys.stderr)
         raise SystemExit(2)
     return path
+
+
+class Bystanders(threading.Thread):
+    """How many cores other processes kept busy while a part ran: a figure measured beside them is worth less."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.ended = threading.Event()
+        self.begin, self.busy = time.monotonic(), busy_s()
+        self.ours: dict[int, float] = {}
+        self.start_of_ours = sum(self._tree().values())
+
+    def run(self) -> None:
+        """Remember what each process of ours has used so far, once a second."""
+        while not self.ended.wait(1.0):
+            self.ours |= self._tree()
+
+    def cores(self) -> float:
+        """Stop; cores that others used on average."""
+        self.ended.set()
+        self.join()
+        others = busy_s() - self.busy - (sum((self.ours | self._tree()).values()) - self.start_of_ours)
+        return max(others, 0.0) / (time.monotonic() - self.begin)
+
+    def _tree(self) -> dict[int, float]:
+        used = {}
+        for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
+            with contextlib.suppress(psutil.Error):
+                used[process.pid] = sum(process.cpu_times()[:2])
+        return used
+
+
+def busy_s() -> float:
+    """Seconds that all cores together have been busy since the machine started."""
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system)
 
 
 def read_pairs(data: Path, number: int) -> pa.Table:
@@ -176,10 +216,17 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     pq.write_table(read_pairs(options.data, options.pairs), table)
     bare, engine = [], []
     for repeat in range(options.repeats):
-        bare.append(part("bare", table, options, cores))
-        engine.append(run_engine(table, folder / f"output-{repeat}", options))
+        bare.append(watched(part, "bare", table, options, cores))
+        engine.append(watched(run_engine, table, folder / f"output-{repeat}", options))
         print(f"repeat {repeat}: (a) {rate(bare[-1]):.1f}, (e) {rate(engine[-1]):.1f} rows/s", file=sys.stderr)
-    return figures(bare, engine, part("pipeline", table, options, cores))
+    return figures(bare, engine, watched(part, "pipeline", table, options, cores))
+
+
+def watched(run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """A part's figures, and the cores that bystanders used meanwhile."""
+    bystanders = Bystanders()
+    bystanders.start()
+    return run(*arguments) | {"other_cores": bystanders.cores()}
 
 
 def rate(run: dict[str, Any]) -> float:
@@ -202,6 +249,11 @@ def figures(bare: list[dict[str, Any]], engine: list[dict[str, Any]], pipeline: 
             "bare_rows_per_s": [rate(run) for run in bare],
             "engine_rows_per_s": [rate(run) for run in engine],
             "bare_load_s": [run["load_s"] for run in bare],
+            "other_cores": {
+                "bare": [run["other_cores"] for run in bare],
+                "engine": [run["other_cores"] for run in engine],
+                "pipeline": pipeline["other_cores"],
+            },
             "engine_speed": [run["speed"] for run in engine],
         },
     }

@@ -179,9 +179,10 @@ def submit_score(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show Ray's own lines, and tracebacks.")] = False,
 ) -> None:
     """Run `ecqa score` with these arguments on a cluster; exits non-zero when the job fails."""
+    from ecqa.core.storage import absolute_url
     from ecqa.engine.submit import submit
 
-    arguments = [*context.args, "--output", output, *(["--verbose"] if verbose else [])]
+    arguments = [*context.args, "--output", absolute_url(output), *(["--verbose"] if verbose else [])]
     status = submit("score", arguments, output, cluster, working_dir)
     if status != "SUCCEEDED":
         raise EngineError(f"the job ended as {status}; its log is above, what it finished is kept")

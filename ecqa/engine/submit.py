@@ -8,6 +8,7 @@ cluster started with `ray start --head` on this machine expects.
 import asyncio
 import hashlib
 import os
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ecqa.core.errors import EngineError
-from ecqa.core.storage import absolute_url
+from ecqa.core.storage import absolute_url, split_url
 from ecqa.engine.session import quieten
 
 TOKEN_FILE = Path("~/.ray/auth_token")
@@ -45,7 +46,7 @@ def submit(job: str, arguments: Sequence[str], output: str, address: str | None,
         runtime_env = {"working_dir": working_dir, "excludes": EXCLUDES}
     try:
         client.submit_job(
-            entrypoint=_command(["python", "-m", "ecqa", job, *arguments, "--address", "auto"]),
+            entrypoint=shlex.join(["python", "-m", "ecqa", job, *map(_settled, arguments), "--address", "auto"]),
             submission_id=submission_id,
             runtime_env=runtime_env,
             metadata={"run_id": run_id},
@@ -78,10 +79,11 @@ def _next_attempt(client: Any, run_id: str) -> int:
     return 1 + max((int(number) for number in attempts if number.isdigit()), default=0)
 
 
-def _command(words: Sequence[str]) -> str:
-    import shlex
-
-    return shlex.join(words)
+def _settled(argument: str) -> str:
+    """Paths that exist here, and globs below folders that do, made absolute: the job starts in another folder."""
+    parent, _ = split_url(argument)
+    is_path = not argument.startswith("-") and "://" not in argument and ("/" in argument or Path(argument).exists())
+    return absolute_url(argument) if is_path and (Path(argument).exists() or Path(parent).is_dir()) else argument
 
 
 def _follow(client: Any, submission_id: str) -> str:

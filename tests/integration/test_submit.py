@@ -106,9 +106,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_ray_job_submit(head: Head, table: str, stub_model: str, tmp_path: Path) -> None:
     job = ["python", "jobs/score.py", table, "--output", str(tmp_path / "out"), "--model", stub_model]
-    result = head.run(
-        str(RAY), "job", "submit", "--working-dir", str(ROOT / "jobs"), "--", *job[:1], "score.py", *job[2:]
-    )
+    result = head.run(str(RAY), "job", "submit", "--working-dir", ".", "--", *job)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "books closed" in result.stdout
     assert pq.read_table(tmp_path / "out" / "scores").num_rows == 50

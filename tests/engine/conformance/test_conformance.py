@@ -7,11 +7,20 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
+from ecqa.core.errors import EngineError
+from ecqa.core.stage import Tables, Transform
 from ecqa.engine.job import RunOptions, run
 from ecqa.engine.resources import Resources, StageResources
 from tests.engine.conformance.registry import ENTRIES, Entry, assert_same, num_scored
@@ -92,6 +101,59 @@ def test_bad_rows_and_files_are_accounted_for(entry: Entry, source: str, stub_mo
     else:
         marks = pq.read_table(output / "filtered_pairs").column("exclusion_reason").to_pylist()
         assert marks.count("empty_answer") == 2
+
+
+def test_one_bad_row_is_a_dead_letter_and_the_rest_go_on(
+    entry: Entry, source: str, undisturbed: Path, stub_model: str, tmp_path: Path
+) -> None:
+    bad = pq.read_table(undisturbed / "scores").column("pair_id")[3].as_py()
+    recipe = entry.build(source, stub_model)
+    stages = tuple(replace(s, make=_break_on(bad, s.make)) if s.pool == "actor" else s for s in recipe.stages)
+    output = tmp_path / "broken"
+    summary = run(replace(recipe, stages=stages), str(output), QUIET, workers="local")
+    assert summary["books"]["closed"]
+    assert summary["books"]["accounts"]["kept and marked pairs"]["parts"]["dead in score_pairs"] == 1
+    letter = pq.read_table(output / "dead_letters").to_pylist()[0]
+    assert (letter["row_id"], letter["stage"], letter["error"]) == (bad, "score_pairs", "ValueError")
+    assert "no good" in letter["traceback"]
+    assert num_scored(output) == num_scored(undisturbed) - 1
+
+
+def _break_on(bad: str, make: Callable[[Any], Transform]) -> Callable[[Any], Transform]:
+    def build(config: Any) -> Transform:
+        inner = make(config)
+
+        def transform(tables: Tables) -> Tables:
+            if bad in tables["encodings"].column("pair_id").to_pylist():
+                raise ValueError("no good")
+            return inner(tables)
+
+        return transform
+
+    return build
+
+
+def test_files_that_went_missing_are_made_again(
+    entry: Entry, source: str, undisturbed: Path, stub_model: str, tmp_path: Path
+) -> None:
+    output = tmp_path / "output"
+    shutil.copytree(undisturbed, output)
+    next(path for path in sorted((output / "scores").iterdir())).unlink()
+    with pytest.raises(EngineError, match="files of 1 finished shards are gone; run the same command"):
+        run(entry.build(source, stub_model), str(output), QUIET, workers="local")
+    summary = run(entry.build(source, stub_model), str(output), QUIET, workers="local")
+    assert summary["shards"]["this_run"] == 1
+    assert_same(entry, undisturbed, output)
+
+
+def test_every_reader_sees_one_table(entry: Entry, undisturbed: Path) -> None:
+    for name in entry.keys:
+        rows = pq.read_table(undisturbed / name).num_rows
+        assert dataset.dataset(undisturbed / name).count_rows() == rows
+        assert len(pd.read_parquet(undisturbed / name)) == rows
+        assert pl.read_parquet(undisturbed / name / "*.parquet").height == rows
+        with duckdb.connect() as connection:
+            assert connection.execute(f"select count(*) from '{undisturbed / name}/*.parquet'").fetchall() == [(rows,)]
 
 
 def _start(entry: Entry, source: str, output: Path | str, model: str, *more: str) -> subprocess.Popen[str]:
