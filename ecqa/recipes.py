@@ -17,6 +17,7 @@ from ecqa.core.books import Account, Books, with_prefix
 from ecqa.core.config import StrictConfig
 from ecqa.core.errors import InputError
 from ecqa.core.recipe import Counts, GlobalStep, Recipe, Source
+from ecqa.core.shards import Limits
 from ecqa.core.sources import FileSource, Listing, list_input
 from ecqa.core.stage import Tables
 from ecqa.core.storage import Storage
@@ -160,7 +161,7 @@ def is_pairs_input(listing: Listing, kind: InputKind) -> bool:
 def _source(listing: Listing, config: ScoreJobConfig, *, from_pairs: bool) -> Source:
     if not from_pairs:
         limit = config.transcripts.max_file_bytes
-        return FileSource(listing, config.shards.max_files, config.shards.max_bytes, limit)
+        return FileSource(listing, Limits(config.shards.max_files, config.shards.max_bytes), limit)
     wrong = [info.path for info in listing.files if not info.path.lower().endswith(TABLE_SUFFIXES)]
     if wrong:
         raise InputError(

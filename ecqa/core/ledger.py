@@ -14,6 +14,7 @@ name begins with its shard's id, so a file whose shard has no entry belongs to n
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +22,20 @@ from typing import Any
 
 from ecqa.core.errors import OutputError
 from ecqa.core.fingerprint import check_same
-from ecqa.core.shards import Item, Shard, group_items
+from ecqa.core.shards import Item, Limits, Shard, group_items
 from ecqa.core.storage import FileInfo, Storage, batched
 
 FOLDER = "_ecqa"
 PARTIALS = f"{FOLDER}/partials"
 ENTRIES_AT_ONCE = 1000
+_TABLE_FILE = re.compile(r"(?:s_[0-9a-f]{20}|empty)-[0-9a-f]{12}\.parquet|all-[0-9a-f]{12}-\d{4}\.parquet")
+_PLAN = re.compile(r"\d{6}\.json\.gz")
+_KEYS = {
+    "run.json": ("fingerprint", "input_root"),
+    "plan": ("shards", "retires"),
+    "shards": ("shard", "files", "counts", "timings", "began"),
+    "global": ("covers", "files"),
+}
 
 
 @dataclass(frozen=True)
@@ -49,14 +58,16 @@ class Ledger:
 
     storage: Storage
 
-    def open(self, parts: Mapping[str, str], root: str) -> None:
+    def open(self, parts: Mapping[str, str], root: str, tables: Sequence[str] = ()) -> None:
         """Claim the folder for a fingerprint and an input root, or check that it is theirs already.
 
         A claim of a run that never finished a shard is given up for the new one. Raises FingerprintError on another
-        fingerprint, OutputError when the folder cannot be written.
+        fingerprint, OutputError when the folder cannot be written, or a table's folder holds files already.
         """
         claim = {"fingerprint": dict(parts), "input_root": root}
         path = f"{FOLDER}/run.json"
+        if not self.storage.exists(path):
+            self._check_unused(tables)
         if self.storage.put_new(path, _to_json(claim)):
             return
         stored = _from_json(self.storage, path)
@@ -67,13 +78,21 @@ class Ledger:
         check_same(stored["fingerprint"], parts, self.storage.url)
         check_same({"input root": stored["input_root"]}, {"input root": root}, self.storage.url)
 
+    def _check_unused(self, tables: Sequence[str]) -> None:
+        for table in tables:
+            found = self.storage.list(table)
+            if found:
+                raise OutputError(
+                    f"{self.storage.url}/{found[0].path}: there is no run of ecqa here, but its folder {table}/ holds files; "
+                    f"give another --output"
+                )
+
     def plan(
         self,
         files: Sequence[FileInfo],
         cut: Callable[[FileInfo], list[Item]],
         *,
-        max_items: int,
-        max_bytes: int,
+        limits: Limits,
         write: bool = True,
     ) -> Plan:
         """Plan the files that no live shard holds; shards with a file that changed are retired, their files planned anew.
@@ -88,7 +107,7 @@ class Ledger:
         outdated = {key for key, shard in live.items() if any(item.path in changed for item in shard.items)}
         items = [item for key in live if key in outdated for item in live[key].items if item.path not in changed]
         items += [item for info in files if info.path in changed or info.path not in planned for item in cut(info)]
-        fresh = list(group_items(items, max_items=max_items, max_bytes=max_bytes))
+        fresh = list(group_items(items, limits))
         if write and (fresh or outdated):
             self._write_plan(number, fresh, outdated)
         shards = (*(shard for key, shard in live.items() if key not in outdated), *fresh)
@@ -96,7 +115,8 @@ class Ledger:
         return Plan(shards, gone, len(changed), len(planned.keys() - listed.keys()))
 
     def _live(self) -> tuple[dict[str, Shard], set[str], int]:
-        paths = [info.path for info in self.storage.list(f"{FOLDER}/plan")]
+        listed = (info.path for info in self.storage.list(f"{FOLDER}/plan"))
+        paths = [path for path in listed if _PLAN.fullmatch(path.rpartition("/")[2])]
         live: dict[str, Shard] = {}
         retired: set[str] = set()
         for path, raw in zip(paths, self.storage.read_many(paths), strict=True):
@@ -141,18 +161,16 @@ class Ledger:
         self.storage.delete(_entry_path(key) for key in sorted(dropped))
         done -= dropped
         known = done | {"empty"}
-        files = [
-            path for path in self.files(tables, partials) if path.rpartition("/")[2].partition("-")[0] not in known
-        ]
+        files = [path for path in self.files(tables, partials) if is_ours(path) and _shard_of(path) not in known]
         self.storage.delete(files)
         late = self.done() - done
         self.storage.delete(_entry_path(key) for key in sorted(late))
         return len(files), done
 
-    def files(self, tables: Sequence[str], partials: Sequence[str]) -> list[str]:
-        """Paths of all files of these tables."""
+    def files(self, tables: Sequence[str], partials: Sequence[str]) -> dict[str, int]:
+        """Paths and sizes of all files of these tables."""
         folders = [*tables, *(f"{PARTIALS}/{name}" for name in partials)]
-        return [info.path for folder in folders for info in self.storage.list(folder)]
+        return {info.path: info.num_bytes for folder in folders for info in self.storage.list(folder)}
 
     def drop(self, shard_ids: Iterable[str]) -> None:
         """Forget that shards were done."""
@@ -196,6 +214,15 @@ def table_path(table: str, shard_id: str, run_fingerprint: str, partials: Sequen
     return f"{folder}/{shard_id}-{run_fingerprint}.parquet"
 
 
+def is_ours(path: str) -> bool:
+    """True when a file's name is one that ecqa gives; no other file is ever removed."""
+    return _TABLE_FILE.fullmatch(path.rpartition("/")[2]) is not None
+
+
+def _shard_of(path: str) -> str:
+    return path.rpartition("/")[2].partition("-")[0]
+
+
 def _differs(item: Item, file: FileInfo) -> bool:
     return (item.num_bytes, item.version) != (file.num_bytes, file.version)
 
@@ -206,8 +233,12 @@ def _from_json(storage: Storage, path: str) -> dict[str, Any]:
 
 def _parse(storage: Storage, path: str, raw: bytes) -> dict[str, Any]:
     try:
-        return dict(json.loads(gzip.decompress(raw) if path.endswith(".gz") else raw))
-    except (ValueError, EOFError, zlib.error, OSError) as error:
+        parsed = dict(json.loads(gzip.decompress(raw) if path.endswith(".gz") else raw))
+        missing = [key for key in _KEYS.get(path.split("/")[1], ()) if key not in parsed]
+        if missing:
+            raise ValueError(f"no {missing[0]} in it")
+        return parsed
+    except (ValueError, TypeError, EOFError, zlib.error, OSError) as error:
         raise OutputError(
             f"{storage.url}/{path}: this part of the ledger is damaged ({error}); give another --output, or restore the file"
         ) from error

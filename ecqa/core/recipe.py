@@ -7,7 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from ecqa.core.books import Books
-from ecqa.core.shards import Item, Shard
+from ecqa.core.shards import Item, Limits, Shard
 from ecqa.core.sources import Listing
 from ecqa.core.stage import Stage, Tables
 from ecqa.core.storage import FileInfo
@@ -28,12 +28,8 @@ class Source(Protocol):
         """Part of the run's fingerprint."""
 
     @property
-    def max_items(self) -> int:
-        """Items of a shard at most."""
-
-    @property
-    def max_bytes(self) -> int:
-        """Bytes of a shard's items at most, unless one item alone is larger."""
+    def limits(self) -> Limits:
+        """What a shard holds at most."""
 
     def cut(self, file: FileInfo) -> list[Item]:
         """Items of one file: asked once for each file, when it is new or changed."""

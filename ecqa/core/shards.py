@@ -62,15 +62,28 @@ def make_shard(items: Iterable[Item]) -> Shard:
     return Shard(make_id("s", *parts), held)
 
 
-def group_items(items: Iterable[Item], *, max_items: int, max_bytes: int) -> Iterator[Shard]:
-    """Group items in order into shards of at most ``max_items`` and, unless one alone is larger, ``max_bytes``."""
+@dataclass(frozen=True)
+class Limits:
+    """What a shard holds at most; one item alone may be larger."""
+
+    items: int
+    num_bytes: int
+    num_rows: int | None = None
+
+
+def group_items(items: Iterable[Item], limits: Limits) -> Iterator[Shard]:
+    """Group items in order into shards within the limits."""
     group: list[Item] = []
-    size = 0
     for item in items:
-        if group and (len(group) >= max_items or size + item.num_bytes > max_bytes):
+        if group and not _fits([*group, item], limits):
             yield make_shard(group)
-            group, size = [], 0
+            group = []
         group.append(item)
-        size += item.num_bytes
     if group:
         yield make_shard(group)
+
+
+def _fits(group: list[Item], limits: Limits) -> bool:
+    rows = sum(item.num_rows or 0 for item in group)
+    within = limits.num_rows is None or rows <= limits.num_rows
+    return within and len(group) <= limits.items and sum(item.num_bytes for item in group) <= limits.num_bytes

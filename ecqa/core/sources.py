@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ecqa.core.errors import DeniedError, InputError, MissingError
 from ecqa.core.schemas import DOCUMENTS
-from ecqa.core.shards import Item, Shard
+from ecqa.core.shards import Item, Limits, Shard
 from ecqa.core.storage import FileInfo, Storage, absolute_url, split_url
 
 _WILDCARDS = frozenset("*?[")
@@ -40,6 +40,9 @@ def list_input(url: str) -> Listing:
         root, pattern = _split_glob(place)
         found = [info for info in Storage(root).list() if _matches(info.path, pattern)]
     files = [info for info in found if not _is_hidden(info.path)]
+    odd = next((info.path for info in files if not _is_text(info.path)), None)
+    if odd is not None:
+        raise InputError(f"{url}: the file name {odd!a} is not UTF-8, and no table can hold it; rename the file")
     if not files:
         raise InputError(f"{url}: no files found; give a folder, a glob or a file of transcripts, or a table of pairs")
     return Listing(root, tuple(files), len(found) - len(files), whole=True)
@@ -49,7 +52,8 @@ def _split_glob(place: str) -> tuple[str, str]:
     """Split at the first path part with a wildcard."""
     parts = place.split("/")
     first = next(index for index, part in enumerate(parts) if _WILDCARDS & set(part))
-    return "/".join(parts[:first]) or "/", "/".join(parts[first:])
+    rest = [part for index, part in enumerate(parts) if index >= first and not (part == parts[index - 1] == "**")]
+    return "/".join(parts[:first]) or "/", "/".join(rest)
 
 
 def _matches(path: str, pattern: str) -> bool:
@@ -65,6 +69,10 @@ def _match_parts(path: list[str], pattern: list[str]) -> bool:
     return bool(path) and fnmatch.fnmatchcase(path[0], pattern[0]) and _match_parts(path[1:], pattern[1:])
 
 
+def _is_text(path: str) -> bool:
+    return not any("\ud800" <= char <= "\udfff" for char in path)
+
+
 def _is_hidden(path: str) -> bool:
     """Dot files, and marks such as _SUCCESS that other engines leave beside their tables."""
     return any(part.startswith((".", "_")) for part in path.split("/"))
@@ -75,8 +83,7 @@ class FileSource:
     """Whole files as DOCUMENTS. A file that is gone, may not be read, or is over max_file_bytes is a row that says so."""
 
     listing: Listing
-    max_items: int
-    max_bytes: int
+    limits: Limits
     max_file_bytes: int
     version: int = 1
 

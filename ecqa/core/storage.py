@@ -17,10 +17,16 @@ from typing import Any, BinaryIO, cast
 
 import fsspec
 from botocore.exceptions import BotoCoreError
+from fsspec.implementations.local import LocalFileSystem
 
-from ecqa.core.errors import DeniedError, EcqaError, InputError, MissingError, OutputError
+from ecqa.core.errors import DeniedError, EcqaError, InputError, MissingError, OutputError, UsageError
 
 _MEMORY_LOCK = threading.Lock()
+S3_OPTIONS = {
+    "use_listings_cache": False,
+    # A server that takes the connection and never answers would otherwise hold a run for minutes without a word.
+    "config_kwargs": {"connect_timeout": 10, "read_timeout": 60, "retries": {"max_attempts": 5, "mode": "standard"}},
+}
 
 
 @dataclass(frozen=True)
@@ -40,10 +46,14 @@ class Storage:
 
     @cached_property
     def _opened(self) -> tuple[Any, str]:
-        options: dict[str, Any] = {"use_listings_cache": False} if self.url.startswith("s3") else {}
+        if "://" not in self.url:
+            return LocalFileSystem(), str(absolute_url(self.url)).rstrip("/")
+        if "::" in self.url:
+            raise InputError(f"{self.url}: chained file systems (::) are not supported; give one place")
+        options: dict[str, Any] = S3_OPTIONS if self.url.startswith("s3") else {}
         try:
             fs, root = fsspec.core.url_to_fs(self.url, **options)
-        except (ImportError, ValueError) as error:
+        except (ImportError, ValueError, OSError) as error:
             raise InputError(
                 f"{self.url}: {_one_line(error)}; give a local path, s3://bucket/prefix or memory://"
             ) from error
@@ -82,13 +92,13 @@ class Storage:
 
     def read_many(self, paths: list[str]) -> list[bytes]:
         """Contents in the order of ``paths``, fetched concurrently where the file system can."""
-        if not paths:
-            return []
-        fs = self._opened[0]
-        full = [self.full(path) for path in paths]
+        if self.is_local or not paths:
+            return [self.read(path) for path in paths]
         with self._named(paths[0], InputError):
-            found = fs.cat(full)
-        return [found[path] for path in full] if isinstance(found, dict) else [found]
+            nothing = [None] * len(paths)  # whole files; fs.cat would take brackets in a name for a pattern
+            return list(
+                self._opened[0].cat_ranges([self.full(path) for path in paths], nothing, nothing, on_error="raise")
+            )
 
     @contextmanager
     def open(self, path: str) -> Iterator[BinaryIO]:
@@ -190,7 +200,7 @@ class Storage:
         except PermissionError as error:
             denied = DeniedError if kind is InputError else kind
             raise denied(f"{place}: permission denied; check the rights or credentials ({_one_line(error)})") from error
-        except (OSError, BotoCoreError) as error:
+        except (OSError, ValueError, BotoCoreError) as error:
             raise kind(f"{place}: {type(error).__name__}: {_one_line(error)}") from error
 
 
@@ -211,8 +221,15 @@ def split_url(url: str) -> tuple[str, str]:
 
 
 def absolute_url(url: str) -> str:
-    """The URL itself, or the absolute path of a local one."""
-    return url.rstrip("/") if "://" in url else os.path.abspath(Path(url).expanduser())
+    """The URL itself, or the absolute path of a local one. Raises UsageError for what can be no path."""
+    if not url.strip() or "\0" in url:
+        raise UsageError(f"{url!a} is no path; give a local path, s3://bucket/prefix or memory://")
+    if "://" in url:
+        return url.rstrip("/")
+    try:
+        return os.path.abspath(Path(url).expanduser())
+    except (RuntimeError, OSError) as error:
+        raise UsageError(f"{url}: {_one_line(error)}") from error
 
 
 def _info(path: str, detail: dict[str, Any], root: str) -> FileInfo | None:

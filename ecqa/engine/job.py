@@ -82,7 +82,7 @@ def run(recipe: Recipe, output: str, options: RunOptions, workers: Literal["ray"
     job = Job(recipe, absolute_url(output), fingerprint(parts), _run_id(recipe))
     _check(recipe, job.output, options)
     with Lease(job.ledger.storage, job.run_id) as lease:
-        job.ledger.open(parts, recipe.source.listing.root)
+        job.ledger.open(parts, recipe.source.listing.root, [*recipe.tables, *(s.output for s in recipe.global_steps)])
         plan = _plan(job.ledger, recipe, write=True)
         removed, done = job.ledger.clean(plan, recipe.tables, recipe.partials)
         missing = [shard for shard in plan.shards if shard.shard_id not in done]
@@ -112,6 +112,11 @@ def _check(recipe: Recipe, output: str, options: RunOptions) -> None:
     """Raise UsageError when a later run would take this one's output for input, ConfigError on unknown stages."""
     check_stages(options.resources, _actor_stages(recipe))
     root = recipe.source.listing.root
+    for table in (*recipe.tables, *(step.output for step in recipe.global_steps)):
+        if f"{root}/".startswith(f"{output}/{table}/"):
+            raise UsageError(
+                f"the input {root} lies where --output {output} puts its table {table}; give another --output"
+            )
     if recipe.source.listing.whole and f"{output}/".startswith(f"{root}/"):
         raise UsageError(
             f"--output {output} lies within the input {root}; a later run would read it; give a place outside"
@@ -195,7 +200,7 @@ def _finish(run: _Run, outcome: _Outcome, mapper: Mapper) -> None:
     run.lease.check()
     done = job.ledger.done()
     ids = [shard.shard_id for shard in run.plan.shards if shard.shard_id in done]
-    files = set(job.ledger.files(job.recipe.tables, job.recipe.partials))
+    files = job.ledger.files(job.recipe.tables, job.recipe.partials)
     outcome.entries = _Entries.read(job, ids, {shard.shard_id for shard in run.missing}, files)
     if run.stop.asked or len(ids) < len(run.plan.shards):
         return
@@ -219,17 +224,17 @@ class _Entries:
     first_began: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
-    def read(job: Job, ids: Sequence[str], worked: set[str], files: set[str]) -> "_Entries":
-        """Read entries one after another. Raises EngineError when one lists a file that is not there, and forgets it."""
+    def read(job: Job, ids: Sequence[str], worked: set[str], files: Mapping[str, int]) -> "_Entries":
+        """Read entries one after another. Raises EngineError when one lists a file that is not there whole, and forgets it."""
         sums, broken = _Entries(), []
         for shard_id, entry in zip(ids, job.ledger.entries(ids), strict=True):
-            if any(file["path"] not in files for file in entry["files"]):
+            if any(files.get(file["path"]) != file["bytes"] for file in entry["files"]):
                 broken.append(shard_id)
             sums._add(entry, worked=shard_id in worked)
         if broken:
             job.ledger.drop(broken)
             raise EngineError(
-                f"{job.output}: files of {len(broken)} finished shards are gone; run the same command to make them again"
+                f"{job.output}: files of {len(broken)} finished shards are gone or cut; run the same command to make them again"
             )
         return sums
 
@@ -255,8 +260,7 @@ def _parts(recipe: Recipe) -> dict[str, str]:
 
 def _plan(ledger: Ledger, recipe: Recipe, *, write: bool) -> Plan:
     source = recipe.source
-    sizes = {"max_items": source.max_items, "max_bytes": source.max_bytes}
-    return ledger.plan(source.listing.files, source.cut, **sizes, write=write)
+    return ledger.plan(source.listing.files, source.cut, limits=source.limits, write=write)
 
 
 def _run_id(recipe: Recipe) -> str:

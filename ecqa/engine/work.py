@@ -147,7 +147,13 @@ class CommitWork:
         path = table_path(name, shard_id, self.job.fingerprint, self.job.recipe.partials)
         data = to_parquet(table)
         Storage(self.job.output).write(path, data)
-        return {"table": name, "path": path, "rows": table.num_rows, "sha256": hashlib.sha256(data).hexdigest()}
+        return {
+            "table": name,
+            "path": path,
+            "rows": table.num_rows,
+            "bytes": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
 
 
 RECEIPTS = pa.schema([("shard_id", pa.string()), ("committed", pa.bool_()), ("num_pairs", pa.int64())])

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from ecqa.core.errors import InputError
 from ecqa.core.ids import make_id, ordinals
 from ecqa.core.schemas import DEAD_LETTERS, QA_PAIRS, from_rows
-from ecqa.core.shards import Item, Shard
+from ecqa.core.shards import Item, Limits, Shard
 from ecqa.core.sources import Listing
 from ecqa.core.storage import FileInfo, Storage
 from ecqa.pairs.csv_records import cut_csv, read_csv
@@ -34,6 +34,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "year": ("year",),
     "quarter": ("quarter",),
 }
+FILES_OF_SHARD = 64
 SLICES_OF_ROW_GROUP = 64
 """A row group is decoded from its start for every slice of it, so it is cut into at most this many shards."""
 
@@ -44,9 +45,12 @@ class TableSource:
 
     listing: Listing
     max_rows: int
-    max_items: int = 1
-    max_bytes: int = 1 << 62
     version: int = 1
+
+    @property
+    def limits(self) -> Limits:
+        """Small tables share a shard, up to as many rows as a part of a large one has."""
+        return Limits(FILES_OF_SHARD, 1 << 62, self.max_rows)
 
     def __getstate__(self) -> dict[str, object]:
         # The listing stays on the driver: workers read what their shard names.
@@ -70,6 +74,9 @@ class TableSource:
         storage = Storage(self.listing.root)
         tables, dead = [], []
         for item in shard.items:
+            there = storage.info(item.path)
+            if there is None or (there.num_bytes, there.version) != (item.num_bytes, item.version):
+                raise InputError(f"{item.path}: changed or went away since it was listed; run the same command again")
             if item.path.lower().endswith(".parquet"):
                 raw, rows = _read_parquet(storage, item), None
             else:
@@ -86,7 +93,7 @@ def _require_pair_columns(columns: list[str], place: str) -> None:
 def pairs_from_table(table: pa.Table) -> pa.Table:
     """QA_PAIRS of a table in memory. Raises InputError when question or answer is missing."""
     wanted = _wanted(table.column_names, "table")
-    strings = _as_strings(table.select(list(wanted.values())).rename_columns(list(wanted)))
+    strings = _as_strings(table.select(list(wanted.values())).rename_columns(list(wanted)), "table")
     return _to_pairs(strings, Item("table", table.nbytes, "", 0, table.num_rows, 0))
 
 
@@ -98,10 +105,13 @@ def has_pair_columns(columns: list[str]) -> bool:
 def _wanted(columns: list[str], place: str) -> dict[str, str]:
     """Map our names to the file's. Raises InputError when question or answer is missing."""
     by_lower = {column.strip().lower(): column for column in columns}
+    shown = ", ".join(ascii(column[:40]).strip("'") for column in columns[:20]) or "none"
     if not has_pair_columns(columns):
-        raise InputError(
-            f"{place}: needs the columns question and answer, got {', '.join(columns) or 'none'}; rename them"
-        )
+        raise InputError(f"{place}: needs the columns question and answer, got {shown}; rename them")
+    folded = [column.strip().lower() for column in columns]
+    twice = next((name for names in ALIASES.values() for name in names if folded.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{place}: has the column {twice} more than once ({shown}); leave one")
     found = {name: next((by_lower[a] for a in aliases if a in by_lower), None) for name, aliases in ALIASES.items()}
     return {name: column for name, column in found.items() if column is not None}
 
@@ -142,8 +152,10 @@ def _read_parquet(storage: Storage, item: Item) -> pa.Table:
             seen += batch.num_rows
             if seen >= stop - offset:
                 break
+    if sum(part.num_rows for part in parts) != stop - start:
+        raise InputError(f"{item.path}: changed while it was read; run the same command again")
     table = pa.Table.from_batches(parts)
-    return _as_strings(table.select(list(wanted.values())).rename_columns(list(wanted)))
+    return _as_strings(table.select(list(wanted.values())).rename_columns(list(wanted)), item.path)
 
 
 def _row_group(parquet: pq.ParquetFile, row: int) -> tuple[int, int]:
@@ -156,14 +168,25 @@ def _row_group(parquet: pq.ParquetFile, row: int) -> tuple[int, int]:
     raise InputError(f"row {row} is past the end of the Parquet file; it changed while it was read")
 
 
-def _as_strings(table: pa.Table) -> pa.Table:
+def _as_strings(table: pa.Table, place: str) -> pa.Table:
+    """All columns as UTF-8 strings; bytes that are no UTF-8 become U+FFFD."""
     for index, field in enumerate(table.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind):
+            raise InputError(f"{place}: column {field.name}: {field.type} is no text; convert it to strings")
+        column = table.column(index)
         try:
-            column = table.column(index).cast(pa.string())
+            if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_string(kind):
+                column = pa.chunked_array([pa.array(map(_decoded, column.cast(pa.binary()).to_pylist()), pa.string())])
+            column = column.cast(pa.string())
         except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-            raise InputError(f"column {field.name}: {field.type} is no text; convert it to strings") from error
+            raise InputError(f"{place}: column {field.name}: {field.type} is no text; convert it to strings") from error
         table = table.set_column(index, field.name, column)
     return table
+
+
+def _decoded(raw: bytes | None) -> str | None:
+    return None if raw is None else raw.decode("utf-8", "replace")
 
 
 def _broken_record(item: Item, shard: Shard, row: int, text: str) -> dict[str, object]:

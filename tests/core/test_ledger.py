@@ -5,7 +5,7 @@ import pytest
 
 from ecqa.core.errors import FingerprintError, OutputError
 from ecqa.core.ledger import Ledger, Plan, table_path
-from ecqa.core.shards import Item
+from ecqa.core.shards import Item, Limits
 from ecqa.core.storage import FileInfo, Storage
 
 Cut = Callable[[FileInfo], list[Item]]
@@ -21,16 +21,18 @@ def _whole(file: FileInfo) -> list[Item]:
 
 
 def _plan(ledger: Ledger, *files: FileInfo, write: bool = True, cut: Cut = _whole) -> Plan:
-    return ledger.plan(files, cut, max_items=2, max_bytes=1000, write=write)
+    return ledger.plan(files, cut, limits=Limits(2, 1000), write=write)
 
 
+F = "0123456789ab"
+ENTRY = {"shard": {}, "files": [], "counts": {}, "timings": {}, "began": {}}
 A, B, C = FileInfo("a", 1, "v1"), FileInfo("b", 1, "v1"), FileInfo("c", 1, "v1")
 
 
 def test_one_fingerprint_and_one_root(ledger: Ledger) -> None:
     ledger.open({"model": "m1"}, "/in")
     ledger.open({"model": "m1"}, "/in")
-    ledger.commit("s_1", {})
+    ledger.commit("s_1", ENTRY)
     with pytest.raises(FingerprintError, match="model: there m1, now m2"):
         ledger.open({"model": "m2"}, "/in")
     with pytest.raises(FingerprintError, match="input root"):
@@ -42,7 +44,7 @@ def test_a_claim_without_work_is_given_up(ledger: Ledger) -> None:
     _plan(ledger, A)
     ledger.open({"model": "m2"}, "/in")
     assert len(_plan(ledger, B).shards) == 1
-    ledger.commit("s_1", {})
+    ledger.commit("s_1", ENTRY)
     with pytest.raises(FingerprintError):
         ledger.open({"model": "m1"}, "/in")
 
@@ -50,11 +52,11 @@ def test_a_claim_without_work_is_given_up(ledger: Ledger) -> None:
 def test_an_entry_put_while_cleaning_does_not_count(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = _plan(ledger, A)
     late = plan.shards[0].shard_id
-    ledger.storage.write(table_path("scores", late, "f", []), b"x")
+    ledger.storage.write(table_path("scores", late, F, []), b"x")
     files = Ledger.files
 
     def put_meanwhile(self: Ledger, *tables: list[str]) -> list[str]:
-        self.commit(late, {})
+        self.commit(late, ENTRY)
         return files(self, *tables)
 
     monkeypatch.setattr(Ledger, "files", put_meanwhile)
@@ -127,18 +129,18 @@ def test_a_table_that_changed_is_cut_anew(ledger: Ledger) -> None:
 
 
 def test_the_first_commit_counts(ledger: Ledger) -> None:
-    assert ledger.commit("s_1", {"counts": {"pairs": 1}})
-    assert not ledger.commit("s_1", {"counts": {"pairs": 2}})
+    assert ledger.commit("s_1", ENTRY | {"counts": {"pairs": 1}})
+    assert not ledger.commit("s_1", ENTRY | {"counts": {"pairs": 2}})
     assert ledger.done() == {"s_1"}
-    assert list(ledger.entries(["s_1"])) == [{"counts": {"pairs": 1}}]
+    assert list(ledger.entries(["s_1"])) == [ENTRY | {"counts": {"pairs": 1}}]
 
 
 def test_cleaning_removes_what_no_entry_stands_behind(ledger: Ledger) -> None:
     plan = _plan(ledger, A, B, C)
     done, lost = (shard.shard_id for shard in plan.shards)
-    ledger.commit(done, {})
-    kept = [table_path("scores", done, "f", []), table_path("parts", done, "f", ["parts"]), "scores/empty-f.parquet"]
-    orphans = [table_path("scores", lost, "f", []), table_path("parts", lost, "f", ["parts"])]
+    ledger.commit(done, ENTRY)
+    kept = [table_path("scores", done, F, []), table_path("parts", done, F, ["parts"]), f"scores/empty-{F}.parquet"]
+    orphans = [table_path("scores", lost, F, []), table_path("parts", lost, F, ["parts"])]
     for path in kept + orphans:
         ledger.storage.write(path, b"x")
     assert ledger.clean(plan, ["scores"], ["parts"]) == (2, {done})
@@ -147,10 +149,19 @@ def test_cleaning_removes_what_no_entry_stands_behind(ledger: Ledger) -> None:
     assert not left & set(orphans)
 
 
+def test_files_of_others_are_never_touched(ledger: Ledger) -> None:
+    for path in ("scores/mine.csv", "scores/s_1-f.parquet", "call_scores/all-x.parquet"):
+        ledger.storage.write(path, b"precious")
+    with pytest.raises(OutputError, match="its folder scores/ holds files"):
+        ledger.open({"model": "m1"}, "/in", ["scores"])
+    assert ledger.clean(_plan(ledger, A), ["scores"], []) == (0, set())
+    assert len(ledger.storage.list("scores")) == 2
+
+
 def test_retired_entries_go_with_their_files(ledger: Ledger) -> None:
     first = _plan(ledger, A)
-    ledger.commit(first.shards[0].shard_id, {})
-    ledger.storage.write(table_path("scores", first.shards[0].shard_id, "f", []), b"x")
+    ledger.commit(first.shards[0].shard_id, ENTRY)
+    ledger.storage.write(table_path("scores", first.shards[0].shard_id, F, []), b"x")
     changed = _plan(ledger, FileInfo("a", 1, "v2"))
     assert ledger.clean(changed, ["scores"], []) == (1, set())
     assert ledger.done() == set()

@@ -1,4 +1,4 @@
-from ecqa.core.shards import Item, Shard, group_items, make_shard
+from ecqa.core.shards import Item, Limits, Shard, group_items, make_shard
 
 
 def _items(*sizes: int) -> list[Item]:
@@ -6,7 +6,7 @@ def _items(*sizes: int) -> list[Item]:
 
 
 def test_groups_keep_order_and_limits() -> None:
-    groups = [[i.path for i in s.items] for s in group_items(_items(5, 5, 50, 1, 1, 1), max_items=2, max_bytes=10)]
+    groups = [[i.path for i in s.items] for s in group_items(_items(5, 5, 50, 1, 1, 1), Limits(2, 10))]
     assert groups == [["file0", "file1"], ["file2"], ["file3", "file4"], ["file5"]]
 
 
@@ -20,3 +20,8 @@ def test_round_trip() -> None:
     shard = make_shard([Item("a", 1, "v", 0, 10, 0)])
     assert Shard.from_dict(shard.to_dict()) == shard
     assert shard.num_bytes == 1
+
+
+def test_rows_are_a_limit_too() -> None:
+    items = [Item(f"t{n}", 1, "v", 0, 4, 0, num_rows=4) for n in range(5)]
+    assert [len(shard.items) for shard in group_items(items, Limits(99, 99, num_rows=9))] == [2, 2, 1]

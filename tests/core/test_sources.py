@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from ecqa.core.errors import InputError
-from ecqa.core.shards import make_shard
+from ecqa.core.shards import Limits, make_shard
 from ecqa.core.sources import FileSource, list_input
 from ecqa.core.storage import Storage
 
@@ -76,7 +76,7 @@ def test_s3_folder_glob_and_file(s3_url: str) -> None:
 
 def test_unreadable_and_oversized_files_are_rows(folder: Path) -> None:
     listing = list_input(str(folder))
-    source = FileSource(listing, 10, 1000, max_file_bytes=11)
+    source = FileSource(listing, Limits(10, 1000), max_file_bytes=11)
     items = [item for file in listing.files for item in source.cut(file)]
     (folder / "a.html").unlink()
     rows = source.read(make_shard(items))["documents"].to_pylist()

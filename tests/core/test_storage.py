@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ecqa.core.errors import InputError, OutputError
+from ecqa.core.errors import InputError, OutputError, UsageError
 from ecqa.core.storage import Storage, absolute_url, split_url
 
 
@@ -78,6 +78,26 @@ def test_missing_file_and_bucket_are_one_line(s3_url: str, tmp_path: Path) -> No
 def test_unknown_protocol() -> None:
     with pytest.raises(InputError, match="give a local path"):
         Storage("gopher9://x").exists("y")
+
+
+@pytest.mark.parametrize("name", ["dir [x] out", "a::b", "100 %", "x#y?z*"])
+def test_odd_names_are_just_names(tmp_path: Path, name: str) -> None:
+    storage = Storage(str(tmp_path / name))
+    storage.write("a/b.txt", b"1")
+    assert storage.read_many(["a/b.txt"]) == [b"1"]
+    assert [info.path for info in storage.list()] == ["a/b.txt"]
+    assert (tmp_path / name / "a" / "b.txt").exists()
+
+
+@pytest.mark.parametrize("url", ["", "  ", "a\0b", "~nobody-of-that-name/x"])
+def test_what_is_no_path(url: str) -> None:
+    with pytest.raises(UsageError):
+        absolute_url(url)
+
+
+def test_chains_are_refused() -> None:
+    with pytest.raises(InputError, match="chained"):
+        Storage("zip://x::/tmp/a").list()
 
 
 def test_urls() -> None:

@@ -17,7 +17,7 @@ def _read(path: Path, max_rows: int = 2) -> tuple[pa.Table, pa.Table, int]:
     listing = list_input(str(path))
     source = TableSource(listing, max_rows)
     items = [item for file in listing.files for item in source.cut(file)]
-    shards = list(group_items(items, max_items=source.max_items, max_bytes=source.max_bytes))
+    shards = list(group_items(items, source.limits))
     made = [source.read(shard) for shard in shards]
     return (
         pa.concat_tables(tables["qa_pairs"] for tables in made),
@@ -110,6 +110,41 @@ def test_bad_tables_are_one_line(tmp_path: Path, name: str, content: bytes, mess
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=message):
         _read(tmp_path / name)
+
+
+@pytest.mark.parametrize("change", ["gone", "other"])
+def test_a_table_that_changes_after_it_was_listed_is_no_silent_loss(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"question": ["q"] * 20, "answer": ["a"] * 20}), path)
+    source = TableSource(list_input(str(path)).__class__(str(tmp_path), list_input(str(path)).files, 0), 5)
+    shard = next(group_items(source.cut(source.listing.files[0]), source.limits))
+    path.unlink() if change == "gone" else pq.write_table(pa.table({"question": ["q"], "answer": ["a"]}), path)
+    with pytest.raises(InputError, match="since it was listed; run the same command again"):
+        source.read(shard)
+
+
+def test_small_tables_share_a_shard(tmp_path: Path) -> None:
+    for number in range(10):
+        pq.write_table(pa.table({"question": ["q"] * 2, "answer": ["a"] * 2}), tmp_path / f"{number}.parquet")
+    pairs, _, shards = _read(tmp_path, max_rows=8)
+    assert (pairs.num_rows, shards) == (20, 3)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.binary(), pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.large_binary()]
+)
+def test_text_of_any_arrow_type(kind: pa.DataType) -> None:
+    column = pa.array([b"caf\xff", None] if "binary" in str(kind) else ["caf\ufffd", None]).cast(kind)
+    assert pairs_from_table(pa.table({"question": column, "answer": column})).column("answer").to_pylist() == [
+        "caf\ufffd",
+        None,
+    ]
+
+
+def test_a_column_that_stands_twice(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("question,Question,answer\nq,r,a\n")
+    with pytest.raises(InputError, match="column question more than once"):
+        _read(tmp_path / "t.csv")
 
 
 def test_columns_that_are_no_text(tmp_path: Path) -> None:

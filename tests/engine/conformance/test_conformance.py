@@ -139,7 +139,7 @@ def test_files_that_went_missing_are_made_again(
     output = tmp_path / "output"
     shutil.copytree(undisturbed, output)
     next(path for path in sorted((output / "scores").iterdir())).unlink()
-    with pytest.raises(EngineError, match="files of 1 finished shards are gone; run the same command"):
+    with pytest.raises(EngineError, match="files of 1 finished shards are gone or cut; run the same command"):
         run(entry.build(source, stub_model), str(output), QUIET, workers="local")
     summary = run(entry.build(source, stub_model), str(output), QUIET, workers="local")
     assert summary["shards"]["this_run"] == 1
