@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from bench_scoring import machine, rounded
 
 EVERY_S = 0.2
+FAMILY_EVERY_S = 1.0
 ROWS_PER_GROUP = 5000
 PAIRS_PER_CALL = 20
 MAX_GROWTH = 0.10
@@ -105,12 +106,16 @@ class Peak:
         self.session = ""
         self.total = 0
         self.by_process: dict[str, int] = {}
+        self.family: list[psutil.Process] = []
+        self.listed = 0.0
         self.highest: Counter[str] = Counter()
 
     def sample(self) -> None:
-        """Add up now."""
+        """Add up now; who belongs to the family is looked up once a second."""
+        if time.monotonic() - self.listed >= FAMILY_EVERY_S:
+            self.family, self.listed = list(self._family()), time.monotonic()
         parts: Counter[str] = Counter()
-        for process in self._family():
+        for process in self.family:
             try:
                 parts[_kind(process, self.driver.pid)] += pss(process.pid)
             except (psutil.Error, OSError):
@@ -179,6 +184,7 @@ def run_watched(number: int, options: argparse.Namespace, folder: Path) -> dict[
         if driver.returncode:
             raise SystemExit(f"run of {number} pairs: exit {driver.returncode}: {err.read()[-2000:]}")
         summary = json.loads(out.read())
+    print(f"{number} pairs: peak {peak.total / 1e6:.0f} MB", file=sys.stderr)
     return report(number, text_bytes, summary, peak)
 
 

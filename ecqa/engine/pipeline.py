@@ -79,7 +79,8 @@ def _pool(wanted: StageResources, num_shards: int, strategy: Any) -> Any:
     """A fixed or growing pool, never larger than there are shards."""
     most = min(wanted.actors or 1, num_shards)
     least = min(wanted.min_actors or most, most)
-    return strategy(min_size=least, max_size=most, max_tasks_in_flight_per_actor=wanted.in_flight)
+    in_flight = wanted.in_flight or (2 if wanted.num_gpus else 1)
+    return strategy(min_size=least, max_size=most, max_tasks_in_flight_per_actor=in_flight)
 
 
 def _as_error(error: BaseException, doing: str) -> EcqaError:

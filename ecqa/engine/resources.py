@@ -12,14 +12,18 @@ from ecqa.core.errors import ConfigError, ResourceError
 
 
 class StageResources(StrictConfig):
-    """Resources of one stage's actors: fractions allowed; actors is the pool's size, or its upper bound with min_actors."""
+    """Resources of one stage's actors: fractions allowed; actors is the pool's size, or its upper bound with min_actors.
+
+    in_flight: shards handed to an actor at a time; by default two where it has a GPU to keep busy, else one, since an
+    actor that waits for its first shard while another holds two costs more than the gap between shards.
+    """
 
     num_cpus: float = Field(default=1.0, ge=0)
     num_gpus: float = Field(default=0.0, ge=0)
     memory_bytes: int | None = Field(default=None, gt=0)
     actors: int | None = Field(default=None, ge=1)
     min_actors: int | None = Field(default=None, ge=1)
-    in_flight: int = Field(default=2, ge=1)
+    in_flight: int | None = Field(default=None, ge=1)
 
 
 APART = 0.001

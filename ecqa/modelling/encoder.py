@@ -11,13 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
 from ecqa.core.errors import ModelError
 from ecqa.core.taxonomy import LabelSet
 from ecqa.modelling.model_dir import HEADS_FILE, ModelFile, ModelInfo, Pooling, write_model_file
+from ecqa.modelling.model_errors import load_errors, one_line
+
+LOADING: dict[str, Any] = {
+    "dtype": torch.float32,
+    "local_files_only": True,
+    "trust_remote_code": False,
+    "output_loading_info": True,
+    "ignore_mismatched_sizes": True,
+}
+"""How transformers loads weights. Tensors that do not fit are let through there, so that _require_whole can name them."""
 
 
 class MultiHeadEncoder(nn.Module):
@@ -77,34 +86,50 @@ class CheckpointClassifier(nn.Module):
 def load_encoder(info: ModelInfo) -> MultiHeadEncoder:
     """Load a directory of ours in float32. Raises ModelError when a file is broken or does not fit."""
     model = MultiHeadEncoder(load_backbone(info.path), info.label_sets, info.pooling)
+    weight, bias = _load_heads(info, model.heads.in_features)
+    model.heads.load_state_dict({"weight": weight, "bias": bias})
+    return model
+
+
+def _load_heads(info: ModelInfo, num_features: int) -> tuple[torch.Tensor, torch.Tensor]:
     file = info.path / HEADS_FILE
     try:
-        heads = load_file(file)
-        weight = torch.cat([heads[f"{label_set.name}.weight"] for label_set in info.label_sets])
-        bias = torch.cat([heads[f"{label_set.name}.bias"] for label_set in info.label_sets])
-        model.heads.load_state_dict({"weight": weight.float(), "bias": bias.float()})
-    except (KeyError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"model file {file}: {' '.join(str(error).split())}") from error
-    return model
+        tensors = load_file(file)
+    except load_errors() as error:
+        raise ModelError(f"model file {file}: {one_line(error)}") from error
+    weights, biases = [], []
+    for label_set in info.label_sets:
+        num_labels = len(label_set.labels)
+        weights.append(_head_tensor(file, tensors, f"{label_set.name}.weight", (num_labels, num_features)))
+        biases.append(_head_tensor(file, tensors, f"{label_set.name}.bias", (num_labels,)))
+    return torch.cat(weights), torch.cat(biases)
+
+
+def _head_tensor(file: Path, tensors: dict[str, torch.Tensor], name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    if name not in tensors:
+        raise ModelError(f"model file {file}: tensor {name} is missing; copy the whole directory again")
+    if tuple(tensors[name].shape) != shape:
+        raise ModelError(f"model file {file}: tensor {name} is {tuple(tensors[name].shape)}, expected {shape}")
+    return tensors[name].float()
 
 
 def load_backbone(path: Path, **changes: object) -> nn.Module:
     """Load the encoder of a directory in float32, without the pooler that we do not use where its class allows that.
 
-    changes: values of its config to replace. Raises ModelError when it does not load.
+    changes: values of its config to replace. Raises ModelError when it does not load, or when the weights lack a tensor.
     """
     from transformers import AutoConfig, AutoModel
 
     try:
-        config = AutoConfig.from_pretrained(str(path), local_files_only=True, **changes)
+        config = AutoConfig.from_pretrained(str(path), local_files_only=True, trust_remote_code=False, **changes)
         extra = {"add_pooling_layer": False} if config.model_type in {"bert", "roberta", "xlm-roberta"} else {}
         with _quiet_transformers():
-            encoder: nn.Module = AutoModel.from_pretrained(
-                str(path), config=config, dtype=torch.float32, local_files_only=True, **extra
-            )
-    except (OSError, ValueError, KeyError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"model directory {path}: its encoder does not load: {_first_line(error)}") from error
-    return encoder
+            encoder, loading = AutoModel.from_pretrained(str(path), config=config, **LOADING, **extra)
+    except load_errors() as error:
+        raise ModelError(f"model directory {path}: its encoder does not load: {one_line(error)}") from error
+    _require_whole(path, loading, unused=("pooler.",))
+    loaded: nn.Module = encoder
+    return loaded
 
 
 def load_checkpoint(info: ModelInfo) -> CheckpointClassifier:
@@ -113,12 +138,35 @@ def load_checkpoint(info: ModelInfo) -> CheckpointClassifier:
 
     try:
         with _quiet_transformers():
-            classifier: nn.Module = AutoModelForSequenceClassification.from_pretrained(
-                str(info.path), dtype=torch.float32, local_files_only=True
-            )
-    except (OSError, ValueError, KeyError, SafetensorError, RuntimeError) as error:
-        raise ModelError(f"model directory {info.path}: it does not load: {_first_line(error)}") from error
+            classifier, loading = AutoModelForSequenceClassification.from_pretrained(str(info.path), **LOADING)
+    except load_errors() as error:
+        raise ModelError(f"model directory {info.path}: it does not load: {one_line(error)}") from error
+    _require_whole(info.path, loading, unused=())
     return CheckpointClassifier(classifier)
+
+
+def _require_whole(path: Path, loading: dict[str, Any], unused: tuple[str, ...]) -> None:
+    """Raise ModelError where transformers made up a tensor that the model uses.
+
+    loading: what transformers says of the loading. unused: beginnings of tensor names that the model does not use.
+    """
+
+    def used(name: str) -> bool:
+        return not name.startswith(unused) and not name.endswith("position_ids")
+
+    misfits = sorted(item for item in loading["mismatched_keys"] if used(item[0]))
+    if misfits:
+        name, held, expected = misfits[0]
+        raise ModelError(
+            f"model directory {path}: {len(misfits)} tensors of its weights do not fit its config.json, first {name}: "
+            f"it is {tuple(held)}, expected {tuple(expected)}; copy the whole directory again"
+        )
+    missing = sorted(name for name in loading["missing_keys"] if used(name))
+    if missing:
+        raise ModelError(
+            f"model directory {path}: its weights lack {len(missing)} tensors that its config.json asks for, first "
+            f"{missing[0]}; copy the whole directory again"
+        )
 
 
 def save_encoder(model: MultiHeadEncoder, path: Path, content: ModelFile, tokenizer_from: Path) -> None:
@@ -167,7 +215,3 @@ def _quiet_transformers() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if had_bar:
             logging.enable_progress_bar()
-
-
-def _first_line(error: BaseException) -> str:
-    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ecqa.core.errors import SchemaError
 from ecqa.core.schemas import ENCODINGS, conform
@@ -22,7 +22,9 @@ class EncodeConfig(BaseModel):
     model: "default", a model directory or a hub id. max_tokens: a window's length, by default the model's own.
     question_budget: tokens of the question in a window of a pair that is cut, by default half the room.
     answer_overlap: answer tokens that neighbouring windows share at least, by default an eighth of the room.
-    drop_excluded: leave out pairs that a filter excludes.
+    max_pair_tokens: of an answer longer than that only the first so many tokens are covered by windows, and the pair is
+    marked truncated; num_tokens still counts all. It bounds the windows of one absurdly long pair; the TF-IDF backend has
+    no windows and takes the whole text. drop_excluded: leave out pairs that a filter excludes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,7 +33,14 @@ class EncodeConfig(BaseModel):
     max_tokens: int | None = Field(default=None, ge=8)
     question_budget: int | None = Field(default=None, ge=0)
     answer_overlap: int | None = Field(default=None, ge=0)
+    max_pair_tokens: int = Field(default=50_000, ge=8)
     drop_excluded: bool = False
+
+    @model_validator(mode="after")
+    def _pair_holds_a_window(self) -> "EncodeConfig":
+        if self.max_tokens is not None and self.max_pair_tokens < self.max_tokens:
+            raise ValueError(f"max_pair_tokens {self.max_pair_tokens}: must be max_tokens ({self.max_tokens}) or more")
+        return self
 
 
 class PairEncoder(Protocol):

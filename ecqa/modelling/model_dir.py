@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ecqa.core.errors import ModelError
 from ecqa.core.taxonomy import LabelSet
-from ecqa.modelling.hf_checkpoint import read_checkpoint
+from ecqa.modelling.hf_checkpoint import longest_input, num_positions, read_checkpoint, read_config
+from ecqa.modelling.model_errors import validation_line
 from ecqa.modelling.model_source import find_model
 
 INFO_FILE = "ecqa_model.json"
@@ -49,12 +50,19 @@ class ModelFile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     format_version: Literal[1] = 1
-    name: str = Field(pattern=r"[A-Za-z0-9][\w.-]*")
+    name: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$")
     backend: Literal["encoder", "tfidf", "stub"]
     heads: tuple[Head, ...] = Field(min_length=1)
     max_tokens: int | None = Field(default=None, ge=8)
     pooling: Pooling = "mean"
     about: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _heads_differ(self) -> "ModelFile":
+        names = [head.label_set.name for head in self.heads]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"heads: label set {twice[0]} is there {names.count(twice[0])} times, expected once")
+        return self
 
 
 @dataclass(frozen=True)
@@ -92,10 +100,23 @@ def load_model_info(model: str, label_set: str | None = None) -> ModelInfo:
         label_sets=tuple(head.label_set for head in content.heads),
         statuses={head.label_set.name: head.status for head in content.heads},
         model_version=f"{content.name}@{_content_hash(path, content.model_dump_json(exclude={'about'}))}",
-        max_tokens=content.max_tokens,
+        max_tokens=_max_tokens(path, content),
         pooling=content.pooling,
         path=path,
     )
+
+
+def _max_tokens(path: Path, content: ModelFile) -> int | None:
+    if content.backend != "encoder":
+        return content.max_tokens
+    config = read_config(path)
+    positions = num_positions(path, config)
+    if content.max_tokens and positions and content.max_tokens > positions:
+        raise ModelError(
+            f"model file {path / INFO_FILE}: max_tokens {content.max_tokens} is more than the {positions} positions of "
+            "the encoder's config.json (max_position_embeddings); lower it"
+        )
+    return content.max_tokens or longest_input(path, config)
 
 
 def _checkpoint_info(model: str, path: Path, label_set: str | None) -> ModelInfo:
@@ -118,7 +139,7 @@ def read_model_file(path: Path) -> ModelFile:
     try:
         return ModelFile.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ModelError(f"model file {file}: {' '.join(str(error).split())}") from error
+        raise ModelError(f"model file {file}: {validation_line(error)}") from error
 
 
 def write_model_file(path: Path, content: ModelFile) -> None:

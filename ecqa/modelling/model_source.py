@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from ecqa.core.errors import ModelError
+from ecqa.modelling.model_errors import one_line, shortened
 
 DEFAULT_MODEL = "minilm-7heads-v1"
 """The model that ships under ecqa/resources/models/."""
@@ -21,14 +22,22 @@ def find_model(model: str) -> Path:
     """Return the local directory of a model. Raises ModelError when there is none."""
     if model == "default":
         return _shipped(DEFAULT_MODEL)
-    path = Path(model).expanduser()
-    if path.is_dir():
+    shown = shortened(model)
+    try:
+        path = Path(model).expanduser()
+        is_directory, is_there = path.is_dir(), path.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        cause = getattr(error, "strerror", None) or one_line(error)
+        raise ModelError(
+            f"model {shown}: no path that can be read ({cause}); give a model directory or a hub id"
+        ) from error
+    if is_directory:
         return path
-    if path.exists():
-        raise ModelError(f"model {model}: is a file; give the directory that holds ecqa_model.json or config.json")
+    if is_there:
+        raise ModelError(f"model {shown}: is a file; give the directory that holds ecqa_model.json or config.json")
     if HUB_ID.fullmatch(model):
         return _download(model)
-    raise ModelError(f"model {model}: no such directory, and not a hub id (owner/name); 'default' is the shipped model")
+    raise ModelError(f"model {shown}: no such directory, and not a hub id (owner/name); 'default' is the shipped model")
 
 
 def _shipped(name: str) -> Path:
@@ -45,8 +54,8 @@ def _download(hub_id: str) -> Path:
     try:
         return Path(snapshot_download(hub_id, allow_patterns=list(HUB_FILES)))
     except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
-        cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise ModelError(
-            f"model {hub_id}: no such directory here, and the Hugging Face hub did not give it ({cause}); "
+            f"model {shortened(hub_id)}: no such directory here, and the Hugging Face hub did not give it "
+            f"({one_line(error)}); "
             "check the name and the network, or copy the model to a directory and give its path"
         ) from error

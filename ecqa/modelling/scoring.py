@@ -37,7 +37,7 @@ class ScoreConfig(BaseModel):
     model_version: str | None = None
     batch_tokens: int | None = Field(default=None, ge=1)
     max_padding: float = Field(default=0.05, ge=0, le=1)
-    device: str = Field(default="auto", pattern=r"auto|cpu|cuda(:\d+)?")
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:[0-9]+)?)$")
     precision: Literal["auto", "float32", "float16", "bfloat16"] = "auto"
     threads: int | None = Field(default=None, ge=1)
 

@@ -19,6 +19,7 @@ from safetensors.numpy import load_file, save_file
 
 from ecqa.core.errors import ModelError
 from ecqa.modelling.model_dir import ModelFile, ModelInfo, write_model_file
+from ecqa.modelling.model_errors import one_line, validation_line
 from ecqa.modelling.scoring import Batch
 
 VOCABULARY_FILE = "vocabulary.json"
@@ -120,17 +121,20 @@ def read_tfidf(info: ModelInfo) -> tuple[Vocabulary, TfidfWeights]:
     try:
         vocabulary = Vocabulary.model_validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ModelError(f"model file {file}: {' '.join(str(error).split())[:300]}") from error
+        raise ModelError(f"model file {file}: {validation_line(error)}") from error
     file = info.path / WEIGHTS_FILE
     try:
         tensors = load_file(file)
         weights = TfidfWeights(tensors["idf"], tensors["weight"].astype(np.float32), tensors["bias"])
-    except (OSError, KeyError, SafetensorError) as error:
-        raise ModelError(f"model file {file}: {error}") from error
+    except KeyError as error:
+        raise ModelError(f"model file {file}: tensor {error.args[0]} is missing") from error
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"model file {file}: {one_line(error)}") from error
     num_labels = sum(len(label_set.labels) for label_set in info.label_sets)
-    expected = (num_labels, len(vocabulary.terms))
-    if weights.weight.shape != expected or weights.idf.shape != expected[1:] or weights.bias.shape != expected[:1]:
-        raise ModelError(f"model file {file}: weight is {weights.weight.shape}, expected {expected}")
+    num_terms = len(vocabulary.terms)
+    for name, expected in {"weight": (num_labels, num_terms), "idf": (num_terms,), "bias": (num_labels,)}.items():
+        if tensors[name].shape != expected:
+            raise ModelError(f"model file {file}: tensor {name} is {tensors[name].shape}, expected {expected}")
     return vocabulary, weights
 
 

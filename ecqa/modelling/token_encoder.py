@@ -14,7 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ecqa.core.errors import ConfigError, ModelError
-from ecqa.modelling.hf_checkpoint import read_config
+from ecqa.modelling.hf_checkpoint import read_config, whole_number
+from ecqa.modelling.model_errors import load_errors, one_line
 from ecqa.modelling.windows import plan_windows
 
 if TYPE_CHECKING:
@@ -49,11 +50,12 @@ class PairTemplate:
 
 @dataclass(frozen=True)
 class WindowLimits:
-    """Tokens that a window, its question and an overlap of two answer spans may take."""
+    """Tokens that a window, its question and an overlap of two answer spans may take; answer tokens that are covered."""
 
     max_tokens: int
     question_budget: int
     answer_overlap: int
+    max_pair_tokens: int
 
 
 class TokenEncoder:
@@ -82,6 +84,7 @@ class TokenEncoder:
             room=limits.max_tokens - template.num_special,
             question_budget=limits.question_budget,
             answer_overlap=limits.answer_overlap,
+            max_answer=limits.max_pair_tokens,
         )
         num_tokens = len(question) + len(answer) + template.num_special
         if plan.question_tail:
@@ -139,6 +142,8 @@ def window_limits(config: "EncodeConfig", longest: int, num_special: int) -> Win
     max_tokens = config.max_tokens or longest
     if max_tokens > longest:
         raise ConfigError(f"max_tokens {max_tokens}: the model {config.model} takes {longest} at most")
+    if max_tokens > config.max_pair_tokens:
+        raise ConfigError(f"max_pair_tokens {config.max_pair_tokens}: must be max_tokens ({max_tokens}) or more")
     room = max_tokens - num_special
     budget = room // 2 if config.question_budget is None else config.question_budget
     overlap = room // 8 if config.answer_overlap is None else config.answer_overlap
@@ -147,13 +152,14 @@ def window_limits(config: "EncodeConfig", longest: int, num_special: int) -> Win
             f"question_budget {budget} and answer_overlap {overlap} leave no room for the answer in max_tokens "
             f"{max_tokens} with {num_special} special tokens; lower them or raise max_tokens"
         )
-    return WindowLimits(max_tokens, budget, overlap)
+    return WindowLimits(max_tokens, budget, overlap, config.max_pair_tokens)
 
 
 def tokenizer_encoder(config: "EncodeConfig", path: Path, longest: int) -> TokenEncoder:
     """Build the encoder of a directory with a fast tokenizer, whose model takes ``longest`` tokens."""
     tokenizer = load_tokenizer(path)
-    template = pair_template(tokenizer, with_types=(read_config(path).get("type_vocab_size") or 0) > 1)
+    num_segments = whole_number(path / "config.json", read_config(path), "type_vocab_size") or 0
+    template = pair_template(tokenizer, with_types=num_segments > 1)
 
     def tokenise(texts: Sequence[str]) -> list[Ids]:
         encoded = tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
@@ -171,7 +177,7 @@ def load_tokenizer(path: Path) -> "Tokenizer":
         try:
             tokenizer = Tokenizer.from_buffer(file.read_bytes())
         except ValueError as error:
-            raise ModelError(f"model file {file}: not a tokenizer: {error}") from error
+            raise ModelError(f"model file {file}: not a tokenizer: {one_line(error)}") from error
     else:
         tokenizer = _converted_tokenizer(path)
     tokenizer.no_truncation()
@@ -183,9 +189,10 @@ def _converted_tokenizer(path: Path) -> "Tokenizer":
     from transformers import AutoTokenizer
 
     try:
-        tokenizer: Tokenizer = AutoTokenizer.from_pretrained(str(path), local_files_only=True).backend_tokenizer
-    except (OSError, ValueError, AttributeError) as error:
-        cause = str(error).strip().splitlines()[0]
+        made = AutoTokenizer.from_pretrained(str(path), local_files_only=True, trust_remote_code=False)
+        tokenizer: Tokenizer = made.backend_tokenizer
+    except load_errors() as error:
+        cause = one_line(error)
         raise ModelError(f"model directory {path}: no fast tokenizer can be made of its files: {cause}") from error
     return tokenizer
 

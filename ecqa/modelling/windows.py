@@ -4,7 +4,9 @@ The rule. A pair that fits is one window. Otherwise every window carries the que
 The question keeps at most ``question_budget`` tokens (more where the answer leaves room): its first quarter and its last
 three quarters of that many, as the ask usually stands at the end. Spans are equally long, neighbours share at least
 ``answer_overlap`` tokens (never more than half a span by demand), and together they cover the whole answer. A window's
-weight is its share of all answer tokens held by the windows. Knows nothing of tokenizers, ids or tables.
+weight is its share of all answer tokens held by the windows. Of an answer longer than ``max_answer`` tokens only the
+first so many are covered, and the pair counts as truncated: without an end, one absurd cell would make a shard's windows
+without number. Knows nothing of tokenizers, ids or tables.
 """
 
 from dataclasses import dataclass
@@ -26,18 +28,28 @@ class WindowPlan:
 
 
 def plan_windows(
-    num_question: int, num_answer: int, *, room: int, question_budget: int, answer_overlap: int
+    num_question: int,
+    num_answer: int,
+    *,
+    room: int,
+    question_budget: int,
+    answer_overlap: int,
+    max_answer: int | None = None,
 ) -> WindowPlan:
-    """Lay out a pair of so many tokens in windows that hold ``room`` tokens besides the specials."""
+    """Lay out a pair of so many tokens in windows that hold ``room`` tokens besides the specials.
+
+    max_answer: answer tokens covered at most, None for all.
+    """
+    shortened = max_answer is not None and num_answer > max_answer
+    num_answer = num_answer if max_answer is None else min(num_answer, max_answer)
     if num_question + num_answer <= room:
-        return WindowPlan(num_question, 0, ((0, num_answer),), (1.0,), False)
+        return WindowPlan(num_question, 0, ((0, num_answer),), (1.0,), shortened)
     keep = min(num_question, max(question_budget, room - num_answer))
-    truncated = keep < num_question
-    head = keep // 4 if truncated else keep
+    head = keep // 4 if keep < num_question else keep
     spans = answer_spans(num_answer, room - keep, answer_overlap)
     held = sum(stop - start for start, stop in spans)
     weights = tuple((stop - start) / held for start, stop in spans) if held else (1.0,)
-    return WindowPlan(head, keep - head, spans, weights, truncated)
+    return WindowPlan(head, keep - head, spans, weights, shortened or keep < num_question)
 
 
 def answer_spans(num_answer: int, room: int, overlap: int) -> tuple[tuple[int, int], ...]:

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from ecqa.core.errors import SchemaError
+from ecqa.core.errors import ConfigError, SchemaError
 from ecqa.core.schemas import ENCODINGS
 from ecqa.modelling.encoding import EncodeConfig, EncodeTransform, encode_stage, texts
 from tests.modelling import tiny
@@ -79,3 +79,21 @@ def test_the_default_window_is_the_model_s(tmp_path: Path, encode: EncodeTransfo
     lengths = [len(ids) for ids in shorter(tiny.varied_pairs(30))["encodings"]["input_ids"].to_pylist()]
     assert max(lengths) <= 16
     assert max(len(ids) for ids in encode(tiny.varied_pairs(30))["encodings"]["input_ids"].to_pylist()) == 32
+
+
+def test_an_absurdly_long_answer_makes_a_bounded_number_of_windows(encode: EncodeTransform) -> None:
+    short = EncodeTransform(encode.config.model_copy(update={"max_pair_tokens": 100}))
+    rows = short(tiny.pair_tables(["how ?"] * 3, ["yes " * 100, "yes " * 101, "yes " * 5000]))["encodings"].to_pylist()
+    by_pair = [[row for row in rows if row["pair_id"] == f"pair_{pair}"] for pair in range(3)]
+    assert len(by_pair[0]) == len(by_pair[1]) == len(by_pair[2]) > 1
+    assert [windows[0]["truncated"] for windows in by_pair] == [False, True, True]
+    assert [windows[0]["num_tokens"] for windows in by_pair] == [105, 106, 5005]
+    assert [row["input_ids"] for row in by_pair[0]] == [row["input_ids"] for row in by_pair[2]]
+
+
+def test_the_longest_pair_holds_a_window(encode: EncodeTransform) -> None:
+    assert EncodeConfig().max_pair_tokens == 50_000
+    with pytest.raises(ValidationError, match="max_pair_tokens 64: must be max_tokens .128. or more"):
+        EncodeConfig(max_tokens=128, max_pair_tokens=64)
+    with pytest.raises(ConfigError, match="max_pair_tokens 16: must be max_tokens .32. or more"):
+        EncodeTransform(encode.config.model_copy(update={"max_pair_tokens": 16}))

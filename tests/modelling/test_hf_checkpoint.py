@@ -71,3 +71,20 @@ def test_offset_positions_and_tokenizer_limit_count(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text("{")
     with pytest.raises(ModelError, match=r"tokenizer_config\.json"):
         longest_input(tmp_path, roberta)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"max_position_embeddings": "x"}, "max_position_embeddings"),
+        ({"max_position_embeddings": [1]}, "max_position_embeddings"),
+        ({"id2label": {"a": "b", "c": "d"}}, "id2label"),
+        ({"id2label": 3}, "id2label"),
+        ({"architectures": 3}, "architectures"),
+    ],
+)
+def test_a_config_value_of_the_wrong_kind_is_named(tmp_path: Path, changes: dict[str, object], named: str) -> None:
+    path = tiny.write_checkpoint(tmp_path / "tone", num_labels=3)
+    tiny.change_json(path / "config.json", **changes)
+    with pytest.raises(ModelError, match=named):
+        load_model_info(str(path))

@@ -57,3 +57,32 @@ def test_reading_info_loads_no_torch(tmp_path: Path) -> None:
         "sys.exit(len({'torch', 'transformers', 'sklearn', 'scipy'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0
+
+
+def test_a_label_set_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    path = tiny.write_encoder(tmp_path / "tiny")
+    first = json.loads((path / INFO_FILE).read_text())["heads"][0]
+    tiny.change_json(path / INFO_FILE, heads=[first, first])
+    with pytest.raises(ModelError, match=r"ecqa_model\.json: .*label set clear is there 2 times"):
+        load_model_info(str(path))
+
+
+def test_a_broken_info_file_s_message_has_no_link(tmp_path: Path) -> None:
+    path = tiny.write_encoder(tmp_path / "tiny")
+    tiny.change_json(path / INFO_FILE, pooling="max", name="two\nlines", **{f"key{index}": 1 for index in range(9)})
+    with pytest.raises(ModelError, match=r"name: .*pooling: .*and 8 more") as caught:
+        load_model_info(str(path))
+    assert "http" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_max_tokens_must_fit_the_positions_of_the_encoder(tmp_path: Path) -> None:
+    path = tiny.write_encoder(tmp_path / "tiny")
+    tiny.change_json(path / INFO_FILE, max_tokens=33)
+    with pytest.raises(ModelError, match=r"max_tokens 33 is more than the 32 positions"):
+        load_model_info(str(path))
+    tiny.change_json(path / INFO_FILE, max_tokens=None)
+    assert load_model_info(str(path)).max_tokens == 32
+    tiny.change_json(path / "config.json", max_position_embeddings="many")
+    with pytest.raises(ModelError, match=r"config\.json: max_position_embeddings must be a whole number, got 'many'"):
+        load_model_info(str(path))

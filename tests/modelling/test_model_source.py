@@ -49,3 +49,18 @@ def test_the_shipped_model_is_whole_and_small() -> None:
     card = (info.path / "README.md").read_text(encoding="utf-8")
     assert info.model_version in card
     assert "sole evidence" in card
+
+
+@pytest.mark.parametrize(
+    "name", ["m" * 5000, "owner/" + "m" * 5000, "./" + "m/" * 3000, "~nobody-here/model", "a\0b", ""]
+)
+def test_a_name_that_no_file_can_have_is_one_short_line(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError) as caught:
+        load_model_info(name)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_the_shipped_model_s_version_is_kept() -> None:
+    assert load_model_info("default").model_version == "minilm-7heads-v1@c4499927d0b9"

@@ -3,8 +3,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pydantic import ValidationError
 
-from ecqa.core.errors import SchemaError
+from ecqa.core.errors import ModelError, SchemaError
 from ecqa.core.schemas import SCORE_BATCHES, scores_schema
 from ecqa.modelling.encoding import EncodeConfig, EncodeTransform
 from ecqa.modelling.scoring import ScoreConfig, ScoreTransform, pair_starts, pool_windows, score_stage, softmax
@@ -94,3 +95,17 @@ def test_stage() -> None:
     stage = score_stage(ScoreConfig())
     assert (stage.name, stage.unit, stage.pool) == ("score_pairs", "pair_id", "actor")
     assert stage.outputs == ("scores", "score_batches")
+
+
+@pytest.mark.parametrize("device", ["xcpu:9", "cpu:9", "cuda:", "cuda:x", "autos", "cpu\n", ""])
+def test_a_device_that_is_none_is_refused(device: str) -> None:
+    with pytest.raises(ValidationError, match="device"):
+        ScoreConfig(device=device)
+    assert [ScoreConfig(device=name).device for name in ("auto", "cpu", "cuda", "cuda:1")][-1] == "cuda:1"
+
+
+def test_another_model_version_than_the_run_s_is_refused(model: str) -> None:
+    version = ScoreTransform(ScoreConfig(model=model)).info.model_version
+    assert ScoreTransform(ScoreConfig(model=model, model_version=version)).info.model_version == version
+    with pytest.raises(ModelError, match=f"this worker has {version}, the run wants tiny@0"):
+        ScoreTransform(ScoreConfig(model=model, model_version="tiny@0"))

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -62,3 +63,16 @@ def test_a_model_without_segments_gets_none(tmp_path: Path) -> None:
     tokenizer = load_tokenizer(tiny.write_tokenizer(tmp_path / "t"))
     assert pair_template(tokenizer, with_types=False).types is None
     assert pair_template(tokenizer, with_types=True).num_special == 3
+
+
+def test_a_tokenizer_of_custom_code_is_refused_without_asking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda prompt="": asked.append(prompt) or "y")
+    places = {"AutoTokenizer": ["tokenization_x.X", "tokenization_x.XFast"]}
+    content = {"tokenizer_class": "XTokenizer", "auto_map": places}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(content))
+    (tmp_path / "config.json").write_text('{"model_type": "mystery"}')
+    with pytest.raises(ModelError, match="no fast tokenizer.*custom code") as caught:
+        load_tokenizer(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert not asked

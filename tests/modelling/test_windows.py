@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -47,3 +48,13 @@ def test_a_short_answer_leaves_its_room_to_the_question() -> None:
     plan = plan_windows(100, 4, room=40, question_budget=20, answer_overlap=5)
     assert plan.question_head + plan.question_tail == 36
     assert plan.spans == ((0, 4),)
+
+
+def test_of_an_absurd_answer_only_the_first_tokens_are_covered() -> None:
+    limits = {"room": 40, "question_budget": 20, "answer_overlap": 5, "max_answer": 500}
+    plan = plan_windows(10, 10**7, **limits)
+    assert (plan.spans[0][0], plan.spans[-1][1], plan.truncated) == (0, 500, True)
+    assert sum(plan.weights) == pytest.approx(1)
+    assert plan == replace(plan_windows(10, 500, **limits), truncated=True)
+    assert not plan_windows(10, 500, **limits).truncated
+    assert plan_windows(0, 9, room=40, question_budget=2, answer_overlap=1, max_answer=8).truncated

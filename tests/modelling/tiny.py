@@ -98,3 +98,8 @@ def varied_pairs(count: int) -> dict[str, pa.Table]:
         " ".join(WORDS[(row * 7 + place) % len(WORDS)] for place in range(1 + row * 5 % 61)) for row in range(count)
     ]
     return pair_tables(questions, answers)
+
+
+def change_json(file: Path, **changes: object) -> None:
+    """Replace values of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
