@@ -87,6 +87,7 @@ class _Session:
         self.pairs: list[Pair] = []
         self.question: list[int] = []
         self.answers: list[tuple[str | None, list[int]]] = []
+        self.latest: dict[str | None, list[int]] = {}
         self.asker: str | None = None
         self.holder: str | None = None
         self.responders: set[str | None] = set()
@@ -225,11 +226,12 @@ class _Session:
         Not when what follows is short, or what went before broke off: the two were talking in turns.
         """
         speaker = self.speeches[index].speaker
-        own = next((indices for name, indices in reversed(self.answers) if name == speaker), None)
+        own = self.latest.get(speaker)
         if own is not None and (self.answers[-1][0] == speaker or self._goes_on(own[-1], index)):
             own.append(index)
         else:
-            self.answers.append((speaker, [index]))
+            self.latest[speaker] = [index]
+            self.answers.append((speaker, self.latest[speaker]))
 
     def _goes_on(self, before: int, index: int) -> bool:
         return len(self.speeches[index].text.split()) <= SHORT_REMARK or breaks_off(self.speeches[before].text)
@@ -272,7 +274,7 @@ class _Session:
         for index in self.question:
             self.uses[index] = QUESTION if answered else NO_ANSWER
         self.exchange += 1
-        self.question, self.answers = [], []
+        self.question, self.answers, self.latest = [], [], {}
         self.asked_back = self.trouble = False
 
     def _is_chat(self) -> bool:

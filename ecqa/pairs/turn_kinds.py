@@ -66,8 +66,8 @@ _SATISFIED = re.compile(
     r"no(?:thing)? (?:further|more|other)(?: questions?)?(?: (?:from me|here))?|i'm (?:all )?(?:set|done|good)|"
     r"we're (?:all )?(?:set|done|good)|"
     r"(?:all )?my (?:other |remaining )?questions? (?:have been|were|was|has been) answered|answered my questions?|"
-    r"(?:maybe |may be |just )*(?:one|a|another|1)(?: (?:more|last|quick|final|little))*\s*(?:one|question|"
-    r"follow-?up)?,?\s*if (?:i (?:could|can|may|might)|that's ok(?:ay)?)|"
+    r"(?:maybe |may be |just )*(?:one|a|another|1)(?: (?:more|last|quick|final|little))*\s*+(?:(?:one|question|"
+    r"follow-?up),?\s*+|,\s*+)?if (?:i (?:could|can|may|might)|that's ok(?:ay)?)|"
     r"(?:(?:i|i've) (?:just )?(?:have|had|got) )?(?:just |maybe )?(?:one|1|a) (?:more|last|final|quick|"
     r"other)(?: (?:quick|one|follow-?up))?(?: question| follow-?up)?(?=\W*$))\b",
     re.I,
@@ -224,12 +224,18 @@ def is_trouble(text: str) -> bool:
 
 def breaks_off(text: str) -> bool:
     """True for a text that stops in the middle of a sentence."""
-    return re.search(r"(?:\.\.\.|…|--|–|—| -|-|,)\W*$", text.rstrip()) is not None or text.rstrip()[-1:].isalnum()
+    text = text.rstrip()
+    end = len(text)
+    while end and not (text[end - 1].isalnum() or text[end - 1] == "_"):
+        end -= 1
+    return text[-1:].isalnum() or any(mark in text[end:] for mark in ("...", "…", "-", "–", "—", ","))
 
 
 def calls_name(text: str, names: Set[str] = frozenset()) -> bool:
     """True for "Ray?" or "Steve Kelsey --": nothing but nods and a capitalised word or two."""
+    if len(text.split()) > 5:
+        return False
     words = re.findall(r"[A-Za-z][\w'-]*", _NODS.sub(" ", text.replace("’", "'")))
     named = any(word.lower() in names for word in re.findall(r"[A-Za-z][\w']*", text))
     asked = named or (bool(words) and text.rstrip().endswith("?"))
-    return len(text.split()) <= 5 and asked and all(word[0].isupper() for word in words)
+    return asked and all(word[0].isupper() for word in words)

@@ -4,7 +4,7 @@ From the bytes of one file to plain values; knows nothing of tables, of roles th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Protocol
 
@@ -93,14 +93,14 @@ class Format(Protocol):
 
 def join_turns(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """Drop empty turns and join neighbours of one speaker in one section: vendors repeat a header at each paragraph."""
-    joined: list[Turn] = []
+    joined: list[tuple[Turn, list[str]]] = []
     for turn in turns:
         text = turn.text.strip()
         if not text:
             continue
-        last = joined[-1] if joined else None
+        last = joined[-1][0] if joined else None
         if last is not None and last.speaker == turn.speaker and last.section == turn.section:
-            joined[-1] = Turn(last.speaker, f"{last.text}\n{text}", last.title, last.firm, last.role, last.section)
+            joined[-1][1].append(text)
         else:
-            joined.append(Turn(turn.speaker, text, turn.title, turn.firm, turn.role, turn.section))
-    return tuple(joined)
+            joined.append((turn, [text]))
+    return tuple(replace(turn, text="\n".join(texts)) for turn, texts in joined)

@@ -21,7 +21,7 @@ from ecqa.transcripts.headers import (
     parse_participant,
 )
 from ecqa.transcripts.html_blocks import Block
-from ecqa.transcripts.names import alike, is_generic, is_operator, name_words, same_person
+from ecqa.transcripts.names import NameIndex, alike, is_generic, is_operator, matches, name_words
 from ecqa.transcripts.sections import HEADING, INTRODUCES, PREPARED, QA
 
 PARTICIPANTS = re.compile(
@@ -60,6 +60,11 @@ _FEWEST_TURNS = 3
 _LONGEST_PLAIN_HEADER = 60
 _LONGEST_LISTING = 220
 """Characters; a longer line in a list of participants is no person."""
+_MOST_FIRST_NAMES = 100
+"""Names with one initial that a lone word is compared with."""
+_ENOUGH = 2000
+"""Characters at the end of an operator's speech in which the next caller is named."""
+_FAREWELLS_LENGTH = 200
 _FAREWELL = re.compile(
     rf"\b(?:disconnect|{_EVENT}\b[^.]{{0,40}} (?:concluded|has ended|is over)|conclude[sd]? (?:today|the|this|"
     rf"our)[^.]{{0,30}}{_EVENT}|"
@@ -70,7 +75,7 @@ _FAREWELL = re.compile(
 
 def strip_noise(blocks: Sequence[Block]) -> list[Block]:
     """Drop page numbers, vendors' lines and the running heads that repeat beside page ends."""
-    marked = [Block("", is_break=True) if _PAGE.match(block.text) else block for block in blocks]
+    marked = [Block("", is_break=True) if matches(_PAGE, block.text) else block for block in blocks]
     near: Counter[str] = Counter()
     total: Counter[str] = Counter(_folded(block.text) for block in marked)
     last_break = -10
@@ -106,11 +111,11 @@ def _can_be_head(text: str) -> bool:
 def find_start(blocks: Sequence[Block]) -> int:
     """Index of the first block of the transcript proper: after the lists of participants, else the first operator line."""
     operator = next((index for index, block in enumerate(blocks) if _is_operator_line(block.text)), len(blocks))
-    lists = [index for index, block in enumerate(blocks[:operator]) if PARTICIPANTS.match(block.text)]
+    lists = [index for index, block in enumerate(blocks[:operator]) if matches(PARTICIPANTS, block.text)]
     if lists:
         return _after_list(blocks, lists[-1])
     presentation = next(
-        (index for index, block in enumerate(blocks[:operator]) if PRESENTATION.match(block.text)), None
+        (index for index, block in enumerate(blocks[:operator]) if matches(PRESENTATION, block.text)), None
     )
     if presentation is not None:
         return presentation
@@ -131,7 +136,7 @@ def _after_list(blocks: Sequence[Block], heading: int) -> int:
 
 
 def _ends_list(block: Block) -> bool:
-    headed = PRESENTATION.match(block.text) or HEADING.match(block.text)
+    headed = matches(PRESENTATION, block.text) or matches(HEADING, block.text)
     return bool(headed) or _is_operator_line(block.text) or len(block.text) > _LONGEST_LISTING
 
 
@@ -146,7 +151,7 @@ def list_participants(blocks: Sequence[Block]) -> tuple[Participant, ...]:
     role: str | None = None
     inside = False
     for block in blocks:
-        heading = PARTICIPANTS.match(block.text)
+        heading = matches(PARTICIPANTS, block.text)
         if heading is not None:
             inside = True
             analysts = heading["other"] or "analyst" in block.text.lower()
@@ -167,12 +172,23 @@ def read_turns(blocks: Sequence[Block], people: Sequence[Participant]) -> tuple[
     return _Reader(blocks, people).read()
 
 
+def _initial(name: str) -> str:
+    return "".join(name_words(name)[:1])[:1]
+
+
+def _first_is(name: str, word: str) -> bool:
+    return word == name or any(alike(first, word.lower()) for first in name_words(name)[:1])
+
+
 class _Reader:
     """Walks the blocks once; holds the turn in hand and the section."""
 
     def __init__(self, blocks: Sequence[Block], people: Sequence[Participant]) -> None:
         self.blocks = blocks
-        self.names = [person.name for person in people]
+        self.names = NameIndex(person.name for person in people)
+        self.firsts: dict[str, list[str]] = {}
+        for name in self.names.names:
+            self._add_first(name)
         self.has_list = bool(people)
         # Some vendors print no bold at all: then a line of its own stands for it.
         self.plain = not any(block.bold or block.lead for block in blocks if _is_operator_line(block.text))
@@ -182,7 +198,26 @@ class _Reader:
         self.header: Header | None = None
         self.side: str | None = None
         self.texts: list[str] = []
+        self.glue: list[str] = []
+        self.said_farewell = False
+        self.paragraph = ""
         self.section: str | None = None
+
+    def _add_first(self, name: str) -> None:
+        known = self.firsts.setdefault(_initial(name), [])
+        if len(known) < _MOST_FIRST_NAMES:
+            known.append(name)
+
+    def _said(self, length: int) -> str:
+        """The end of the speech in hand."""
+        parts: list[str] = []
+        left = length
+        for text in reversed(self.texts):
+            if left <= 0:
+                break
+            parts.append(text[-left:])
+            left -= len(text) + 1
+        return " ".join(reversed(parts))
 
     def _is_bold(self, block: Block) -> bool:
         short = len(block.text) < _LONGEST_PLAIN_HEADER and not block.text.endswith((".", "?", "!"))
@@ -213,16 +248,16 @@ class _Reader:
         if len(self.turns) < _FEWEST_TURNS:
             return False
         operator = self.header is not None and is_operator(self.header.name)
-        if operator and any(_FAREWELL.search(text) for text in self.texts) and not CONCLUSION.match(block.text):
+        if operator and self.said_farewell and not matches(CONCLUSION, block.text):
             return self._header(block) is None
-        return len(block.text) < 120 and ENDING.match(block.text) is not None and (block.bold or block.text.isupper())
+        return matches(ENDING, block.text) is not None and (block.bold or block.text.isupper())
 
     def _take_heading(self, block: Block) -> bool:
-        if PRESENTATION.match(block.text):
+        if matches(PRESENTATION, block.text):
             self._section(PREPARED)
-        elif HEADING.match(block.text) and len(block.text) < 60:
+        elif matches(HEADING, block.text) and len(block.text) < 60:
             self._section(QA)
-        elif not CONCLUSION.match(block.text) and not (PARTICIPANTS.match(block.text) and self.header is None):
+        elif not matches(CONCLUSION, block.text) and not (matches(PARTICIPANTS, block.text) and self.header is None):
             return False
         return True
 
@@ -254,10 +289,10 @@ class _Reader:
             self._is_bold(block) or block.text.rstrip().endswith(":")
         ):
             return None
-        known = next((name for name in self.names if alike(name_words(name)[0], word.lower()) or word == name), None)
+        known = next((name for name in self.firsts.get(_initial(word), ()) if _first_is(name, word)), None)
         if (known is not None and block.text.rstrip().endswith(":")) or known == word:
             return known
-        called = self.header is not None and is_operator(self.header.name) and INTRODUCES.search(" ".join(self.texts))
+        called = self.header is not None and is_operator(self.header.name) and INTRODUCES.search(self._said(_ENOUGH))
         return word if self._is_bold(block) and called else None
 
     def _inline(self, block: Block) -> tuple[Header, str] | None:
@@ -288,14 +323,14 @@ class _Reader:
         return text.strip(" :") in self.repeated and (self.section == QA or not self.has_list)
 
     def _listed(self, name: str) -> bool:
-        return any(same_person(name, known) for known in self.names)
+        return self.names.find(name) is not None
 
     def _called(self, name: str) -> bool:
         """The speaker in hand has just said this name: the surname, or something one typo away."""
         words = name_words(name)
         if not words or len(words) > 5 or not self.texts or len(name) > 60 or not name[:1].isupper():
             return False
-        said = name_words(" ".join(self.texts)[-400:])
+        said = name_words(self._said(400))
         return any(alike(words[-1], word) for word in said) and (
             len(words) > 1 or (self.header is not None and is_operator(self.header.name))
         )
@@ -323,7 +358,8 @@ class _Reader:
             self._close()
         self.header = header
         if not self._listed(header.name) and not is_operator(header.name) and not is_generic(header.name):
-            self.names.append(header.name)
+            self.names.add(header.name)
+            self._add_first(header.name)
         if text:
             self._take_text(text)
 
@@ -336,14 +372,20 @@ class _Reader:
         last = self.texts[-1] if self.texts else ""
         if last and last[-1].isalnum() | (last[-1] in ",;-") and (text[0].islower() or last[-1] in ",;"):
             # A page ended in the middle of the sentence.
-            self.texts[-1] = f"{last} {text}"
+            self.glue.append(" ")
         else:
-            self.texts.append(text)
+            self.glue.append("\n")
+            self.paragraph = ""
+        self.texts.append(text)
+        if is_operator(self.header.name) and not self.said_farewell:
+            self.paragraph = f"{self.paragraph} {text}"
+            self.said_farewell = _FAREWELL.search(self.paragraph) is not None
+            self.paragraph = self.paragraph[-_FAREWELLS_LENGTH:]
 
     def _close(self) -> None:
         if self.header is not None:
             header = self.header
-            self.turns.append(
-                Turn(header.name, "\n".join(self.texts), header.title, header.firm, header.role, self.section)
-            )
-        self.header, self.texts = None, []
+            text = "".join(part for pair in zip(self.glue, self.texts, strict=True) for part in pair).removeprefix("\n")
+            self.turns.append(Turn(header.name, text, header.title, header.firm, header.role, self.section))
+        self.header, self.texts, self.glue = None, [], []
+        self.said_farewell, self.paragraph = False, ""

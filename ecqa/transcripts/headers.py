@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from ecqa.transcripts.document import Participant
-from ecqa.transcripts.names import is_generic, is_operator
+from ecqa.transcripts.names import LONGEST_LABEL, is_generic, is_operator
 
 DASH = re.compile(r"\s+[-–—]+\s+|\s*[–—]\s+|\s+[–—]\s*|\s*--\s*|(?<=[a-z])-\s+")
 ANGLED = re.compile(r"^\W{0,2}<?\s*(?P<side>[QA])\s*[-–—]\s*(?P<name>[^<>]{2,90}?)\s*>+\s*:?\s*(?P<text>.*)$", re.S)
@@ -116,6 +116,8 @@ def parse_participant(line: str, lead: str, role: str | None) -> Participant | N
     ``Name Firm - Title`` without bold is split after the second word, or after an initial and a third.
     """
     text = line.strip(" •·*")
+    if len(text) > LONGEST_LABEL:
+        return None
     lead = lead.strip(" ,-–—")
     if lead and len(lead) < len(text) and is_name(lead):
         rest = text[text.find(lead) + len(lead) :].strip(" ,-–—")

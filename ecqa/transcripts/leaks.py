@@ -5,7 +5,7 @@ before a capital letter, and only names that are speakers of the call or that th
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from ecqa.transcripts.document import Turn
@@ -14,6 +14,10 @@ from ecqa.transcripts.names import is_generic, is_operator
 _CALLED = re.compile(
     r"\bfrom (?:the line of )?(?P<name>[A-Z][\w.'’-]+(?: [A-Z]\.)? [A-Z][\w'’-]+)(?=,? (?:at|with|of|from)\b)"
 )
+_PLACE = re.compile(r"(?:^(?=\S)|(?<=[.?!…\]”\"])\s++|\n)(?=[^\s])")
+"""Where a label can stand: at the start of the text or of a line, or after the end of a sentence."""
+_END = re.compile(r"\s*+:\s*+|\s++(?=[A-Z])")
+_LONGEST_NAME = 120
 
 
 def split_leaks(turns: Sequence[Turn]) -> list[Turn]:
@@ -26,22 +30,36 @@ def split_leaks(turns: Sequence[Turn]) -> list[Turn]:
     names |= {
         match["name"] for turn in turns if is_operator(turn.speaker or "") for match in _CALLED.finditer(turn.text)
     }
+    names = {name for name in names if len(name) <= _LONGEST_NAME}
     if not names:
         return list(turns)
-    listed = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    label = re.compile(rf"(?:^|(?<=[.?!…\]”\"])\s+|\n)(?P<name>{listed})\s*(?::\s*|\s(?=[A-Z]))")
-    return [part for turn in turns for part in _split(turn, label)]
+    lengths = sorted({len(name) for name in names}, reverse=True)
+    return [part for turn in turns for part in _split(turn, names, lengths)]
 
 
-def _split(turn: Turn, label: re.Pattern[str]) -> list[Turn]:
+def _labels(text: str, names: Set[str], lengths: Sequence[int]) -> Iterator[tuple[str, int, int]]:
+    """(name, start, end) of every label; the longest name that fits goes first."""
+    start = 0
+    while (place := _PLACE.search(text, start)) is not None:
+        position = place.end()
+        start = max(position, place.start() + 1)
+        for length in lengths:
+            name = text[position : position + length]
+            if name in names and (end := _END.match(text, position + length)) is not None:
+                start = end.end()
+                yield name, place.start(), start
+                break
+
+
+def _split(turn: Turn, names: Set[str], lengths: Sequence[int]) -> list[Turn]:
     parts: list[Turn] = []
     speaker, start = turn.speaker, 0
-    for match in label.finditer(turn.text):
-        if match["name"] == speaker:
+    for name, begin, end in _labels(turn.text, names, lengths):
+        if name == speaker:
             continue
-        if text := turn.text[start : match.start()].strip():
+        if text := turn.text[start:begin].strip():
             parts.append(_part(turn, speaker, text))
-        speaker, start = match["name"], match.end()
+        speaker, start = name, end
     if not parts and start == 0:
         return [turn]
     if text := turn.text[start:].strip():

@@ -28,6 +28,11 @@ terry, curtis curt, kurtis kurt, lewis lou
 """
 NICKNAMES = tuple(frozenset(group.split()) for group in _NICKNAMES.split(","))
 """First names that one person goes by."""
+_NICKNAME_KEYS = {
+    word: tuple(f"group {number}" for number, group in enumerate(NICKNAMES) if word in group)
+    for group in NICKNAMES
+    for word in group
+}
 GENERIC = re.compile(
     r"^\W*(?:unidentified|unknown|unverified|unnamed|male|female|speaker|participant|analyst|shareholder|investor|"
     r"executive|company representative|corporate participant|audience|attendee|question|answer)\b|^\W*[qa]\W*$",
@@ -41,6 +46,14 @@ OPERATOR = re.compile(
 )
 _LEAD = re.compile(r"^\s*(?:<?\s*[QA]\s*[-–—:]+\s*|<\s*[QA]\s+|(?:mr|mrs|ms|sir)\.?\s+(?=\S+\s+\S))", re.I)
 _DASH = re.compile(r"\s+[-–—]+\s*|\s*[–—]{2,}\s*|\s*--\s*")
+LONGEST_LABEL = 300
+"""Characters; what a label holds beyond them is no name."""
+_LONGEST_MARK = 120
+"""Characters; a longer line is neither an operator's label nor a heading."""
+_LONGEST_WORD = 60
+_MOST_WORDS = 12
+_MOST_CANDIDATES = 40
+"""Names that one name is compared with; a call never has so many people with the same initials."""
 _SUFFIX = frozenset(
     ["jr", "sr", "ii", "iii", "iv", "phd", "md", "cfa", "cpa", "esq", "dr", "mr", "mrs", "ms", "prof", "sir"]
 )
@@ -48,7 +61,7 @@ _SUFFIX = frozenset(
 
 def split_label(label: str) -> tuple[str, str | None]:
     """Return (name, firm or None): "Q – Jane Roe – Roe Securities:" gives ("Jane Roe", "Roe Securities")."""
-    text = _LEAD.sub("", re.sub(r"\s+", " ", label).strip()).strip(" :<>;*_")
+    text = _LEAD.sub("", re.sub(r"\s+", " ", label).strip())[:LONGEST_LABEL].strip(" :<>;*_")
     parts = [part.strip(" ,") for part in _DASH.split(text) if part.strip(" ,")]
     if not parts:
         return "", None
@@ -56,9 +69,14 @@ def split_label(label: str) -> tuple[str, str | None]:
     return name, " - ".join(parts[1:]) or None
 
 
+def matches(pattern: re.Pattern[str], line: str) -> re.Match[str] | None:
+    """Match a pattern for whole short lines; a long line is none, and costs no backtracking."""
+    return pattern.match(line) if len(line) <= _LONGEST_MARK else None
+
+
 def is_operator(name: str) -> bool:
     """True for Operator, Conference Operator, Moderator, Coordinator."""
-    return OPERATOR.match(name) is not None
+    return matches(OPERATOR, name) is not None
 
 
 def is_generic(name: str) -> bool:
@@ -79,7 +97,11 @@ def alike(one: str, other: str) -> bool:
     """Two words are the same but for a typo: equal, or a ratio of at least 0.8 from five letters on."""
     if one == other:
         return True
-    return min(len(one), len(other)) >= 4 and one[0] == other[0] and SequenceMatcher(None, one, other).ratio() >= 0.8
+    short, long = sorted((len(one), len(other)))
+    if short < 4 or long > _LONGEST_WORD or one[0] != other[0] or 2 * short < 0.8 * (short + long):
+        return False
+    matcher = SequenceMatcher(None, one, other)
+    return matcher.quick_ratio() >= 0.8 and matcher.ratio() >= 0.8
 
 
 def same_first(one: str, other: str) -> bool:
@@ -107,12 +129,58 @@ def same_person(one: str, other: str) -> bool:
     )
 
 
+class NameIndex:
+    """Finds the first name added that can stand for the same person, without comparing every two names.
+
+    Names are kept by the initials that same_person asks for, so that the work grows with the number of names only.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self.names: list[str] = []
+        self._equal: dict[tuple[str, ...], int] = {}
+        self._alike: dict[tuple[str, str], list[int]] = {}
+        for name in names:
+            self.add(name)
+
+    def add(self, name: str) -> None:
+        """Add a name at the end."""
+        place = len(self.names)
+        self.names.append(name)
+        words = name_words(name)
+        self._equal.setdefault(words, place)
+        for key in _keys(words):
+            known = self._alike.setdefault(key, [])
+            if len(known) < _MOST_CANDIDATES:
+                known.append(place)
+
+    def equal(self, name: str) -> int | None:
+        """Place of the first name with the same words."""
+        return self._equal.get(name_words(name))
+
+    def find(self, name: str) -> int | None:
+        """Place of the first name that can stand for the same person."""
+        words = name_words(name)
+        places = sorted({place for key in _keys(words) for place in self._alike.get(key, ())})[:_MOST_CANDIDATES]
+        if words in self._equal:
+            places = sorted([*places, self._equal[words]])
+        return next((place for place in places if same_person(name, self.names[place])), None)
+
+
+def _keys(words: tuple[str, ...]) -> set[tuple[str, str]]:
+    """Initials of what can be a surname, with initials and nicknames of what can be a first name."""
+    firsts = {word[0] for word in words[:-1]} | {key for word in words[:-1] for key in _NICKNAME_KEYS.get(word, ())}
+    return {(word[0], first) for word in words[1:] for first in firsts} if len(words) <= _MOST_WORDS else set()
+
+
 def resolve(names: Iterable[str]) -> dict[str, str]:
     """Map every name to the one used for its person: the most frequent spelling, the longer one on a tie."""
     counts = Counter(names)
     ranked = sorted(counts, key=lambda name: (-counts[name], -len(name), name))
     chosen: dict[str, str] = {}
+    index = NameIndex()
     for name in ranked:
-        match = next((known for known in chosen.values() if same_person(name, known)), None)
-        chosen[name] = match or name
+        place = index.find(name)
+        if place is None:
+            index.add(name)
+        chosen[name] = name if place is None else index.names[place]
     return chosen

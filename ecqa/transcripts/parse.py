@@ -19,7 +19,7 @@ from ecqa.transcripts.formats import FORMATS
 from ecqa.transcripts.leaks import split_leaks
 from ecqa.transcripts.metadata import make_call_id
 from ecqa.transcripts.names import is_operator, resolve
-from ecqa.transcripts.roles import UNKNOWN, assign_roles, find_participant
+from ecqa.transcripts.roles import UNKNOWN, People, assign_roles, turns_by_speaker
 from ecqa.transcripts.sections import PREPARED, QA, find_qa_start
 
 Row = dict[str, Any]
@@ -138,16 +138,16 @@ def finish(parsed: ParsedDocument) -> ParsedDocument:
     sections = [QA if start is not None and index >= start else PREPARED for index in range(len(turns))]
     turns = [replace(turn, section=section) for turn, section in zip(turns, sections, strict=True)]
     roles = assign_roles(turns, parsed.participants, parsed.metadata.company)
-    people = {speaker: _person(speaker, turns, parsed.participants) for speaker in roles}
+    listed, own = People(parsed.participants), turns_by_speaker(turns)
+    people = {speaker: _person(speaker, own[speaker], listed) for speaker in roles}
     return replace(parsed, turns=tuple(_describe(turn, roles, people) for turn in turns))
 
 
-def _person(speaker: str, turns: Sequence[Turn], participants: Sequence[Participant]) -> Participant:
+def _person(speaker: str, own: Sequence[Turn], people: People) -> Participant:
     """Title and firm of a speaker: from the headers of the speeches, else from the list of participants."""
     if is_operator(speaker):
         return Participant(speaker)
-    listed = find_participant(speaker, participants) or Participant(speaker)
-    own = [turn for turn in turns if turn.speaker == speaker]
+    listed = people.find(speaker) or Participant(speaker)
     title = next((turn.title for turn in own if turn.title), listed.title)
     return Participant(speaker, title, next((turn.firm for turn in own if turn.firm), listed.firm))
 

@@ -7,10 +7,11 @@ introductions, executives' titles, and last the place in the conversation. Knows
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
+from functools import lru_cache
 
 from ecqa.transcripts.document import Participant, Turn
-from ecqa.transcripts.names import alike, is_generic, is_operator, name_words, same_person
+from ecqa.transcripts.names import NameIndex, alike, is_generic, is_operator, name_words
 from ecqa.transcripts.sections import CALLS, INTRODUCES, PREPARED, QA
 
 OPERATOR, EXECUTIVE, ANALYST, MODERATOR, UNKNOWN = "operator", "executive", "analyst", "moderator", "unknown"
@@ -32,44 +33,60 @@ ASKS = re.compile(
 )
 
 
+_TAIL = 4000
+"""Characters at the end of an operator's speech in which the next caller is named."""
+
+
 def assign_roles(
     turns: Sequence[Turn], participants: Sequence[Participant], company: str | None = None
 ) -> dict[str, str]:
     """Return a role for every speaker name that occurs in ``turns`` (sections must be set)."""
-    speakers = list(dict.fromkeys(turn.speaker for turn in turns if turn.speaker))
+    people = People(participants)
+    speakers = turns_by_speaker(turns)
     roles: dict[str, str] = {}
-    own_firms = _find_own_firms(turns, participants, company)
-    for speaker in speakers:
-        role = _stated(speaker, turns, participants, own_firms)
+    own_firms = _find_own_firms(turns, people, company)
+    for speaker, own in speakers.items():
+        role = _stated(speaker, own, people, own_firms)
         if role is not None:
             roles[speaker] = role
     _from_prepared(turns, roles)
     _from_introductions(turns, roles)
-    _from_executive_titles(turns, participants, roles)
-    _from_conversation(turns, speakers, roles)
+    _from_executive_titles(turns, people, roles)
+    _from_conversation(turns, list(speakers), roles)
     return {speaker: roles.get(speaker, UNKNOWN) for speaker in speakers}
 
 
-def find_participant(name: str, participants: Sequence[Participant]) -> Participant | None:
-    """The participant that a speaker's name stands for; an equal name goes before a variant of it."""
-    words = name_words(name)
-    exact = next((person for person in participants if name_words(person.name) == words), None)
-    if exact is not None:
-        return exact
-    matches = [person for person in participants if same_person(person.name, name)]
-    return matches[0] if matches else None
+class People:
+    """The lists of participants of one call."""
+
+    def __init__(self, participants: Sequence[Participant]) -> None:
+        self.participants = participants
+        self._index = NameIndex(person.name for person in participants)
+
+    def find(self, name: str) -> Participant | None:
+        """The participant that a speaker's name stands for; an equal name goes before a variant of it."""
+        place = self._index.equal(name)
+        if place is None:
+            place = self._index.find(name)
+        return None if place is None else self.participants[place]
 
 
-def _stated(
-    speaker: str, turns: Sequence[Turn], participants: Sequence[Participant], own_firms: Sequence[str]
-) -> str | None:
+def turns_by_speaker(turns: Sequence[Turn]) -> dict[str, list[Turn]]:
+    """Every speaker's turns, speakers in the order in which they first speak."""
+    own: dict[str, list[Turn]] = {}
+    for turn in turns:
+        if turn.speaker:
+            own.setdefault(turn.speaker, []).append(turn)
+    return own
+
+
+def _stated(speaker: str, own: Sequence[Turn], people: People, own_firms: Set[str]) -> str | None:
     if is_operator(speaker):
         return OPERATOR
-    own = [turn for turn in turns if turn.speaker == speaker]
     stated = Counter(turn.role for turn in own if turn.role)
     if stated:
         return stated.most_common(1)[0][0]
-    person = find_participant(speaker, participants)
+    person = people.find(speaker)
     if person is not None and person.role:
         return person.role
     if is_generic(speaker):
@@ -85,39 +102,38 @@ def _generic_role(speaker: str) -> str | None:
     return ANALYST if GENERIC_ANALYST.search(speaker) else None
 
 
-def _role_of_firm(titles: Sequence[str], firms: Sequence[str], own_firms: Sequence[str]) -> str | None:
+def _role_of_firm(titles: Sequence[str], firms: Sequence[str], own_firms: Set[str]) -> str | None:
     if any(ANALYST_TITLE.search(title) for title in titles):
         return ANALYST
     if not firms or not own_firms:
         return None
-    return EXECUTIVE if any(_same_firm(firm, own) for firm in firms for own in own_firms) else ANALYST
+    return EXECUTIVE if any(word and word in own_firms for word in map(_first_word, firms)) else ANALYST
 
 
-def _find_own_firms(turns: Sequence[Turn], participants: Sequence[Participant], company: str | None) -> list[str]:
-    """Firms on the company's side: of listed executives, and of whoever speaks before the questions."""
-    firms = [person.firm for person in participants if person.role == EXECUTIVE]
+def _find_own_firms(turns: Sequence[Turn], people: People, company: str | None) -> set[str]:
+    """First words of the firms on the company's side: of listed executives, and of whoever speaks before the questions."""
+    firms = [person.firm for person in people.participants if person.role == EXECUTIVE]
     for turn in turns:
         if turn.section == PREPARED and turn.speaker and not ANALYST_TITLE.search(turn.title or ""):
-            person = find_participant(turn.speaker, participants)
+            person = people.find(turn.speaker)
             firms.append(turn.firm or (person.firm if person else None))
     named = [firm for firm in firms if firm]
-    return [*named, company] if named and company else named
+    return {_first_word(firm) for firm in ([*named, company] if named and company else named)}
 
 
-def _from_executive_titles(turns: Sequence[Turn], participants: Sequence[Participant], roles: dict[str, str]) -> None:
+def _from_executive_titles(turns: Sequence[Turn], people: People, roles: dict[str, str]) -> None:
     """Weak evidence: analysts are directors and vice presidents too, so whom the operator called goes before it."""
     for turn in turns:
         if turn.speaker is None or turn.speaker in roles:
             continue
-        person = find_participant(turn.speaker, participants)
+        person = people.find(turn.speaker)
         title = turn.title or (person.title if person else None)
         if title is not None and EXECUTIVE_TITLE.search(title):
             roles[turn.speaker] = EXECUTIVE
 
 
-def _same_firm(firm: str, company: str) -> bool:
-    one, other = name_words(firm), name_words(company)
-    return bool(one and other) and one[0] == other[0]
+def _first_word(firm: str) -> str:
+    return "".join(name_words(firm)[:1])
 
 
 def _from_prepared(turns: Sequence[Turn], roles: dict[str, str]) -> None:
@@ -134,12 +150,12 @@ def _from_introductions(turns: Sequence[Turn], roles: dict[str, str]) -> None:
         if turn.section != QA or turn.speaker is None:
             continue
         if roles.get(turn.speaker) == OPERATOR:
-            called, fresh = turn.text, True
+            called, fresh = turn.text[-_TAIL:], True
             continue
         if CALLS.search(turn.text[-300:]) and roles.get(turn.speaker) == EXECUTIVE:
             called, fresh = turn.text[-300:], True
             continue
-        if turn.speaker not in roles and (_named_in(turn.speaker, called) or fresh):
+        if turn.speaker not in roles and (fresh or _named_in(turn.speaker, called)):
             roles[turn.speaker] = ANALYST
         if turn.speaker in roles:
             fresh = False
@@ -147,22 +163,25 @@ def _from_introductions(turns: Sequence[Turn], roles: dict[str, str]) -> None:
 
 def _named_in(speaker: str, text: str) -> bool:
     """True when the operator's sentence holds the surname, or something one typo away from it."""
-    if not INTRODUCES.search(text):
-        return False
-    words, own = name_words(text), name_words(speaker)
-    return bool(own) and any(alike(own[-1], word) for word in words)
+    own = name_words(speaker)
+    return bool(own) and any(alike(own[-1], word) for word in _introduced(text))
+
+
+@lru_cache(maxsize=64)
+def _introduced(text: str) -> frozenset[str]:
+    return frozenset(name_words(text)) if INTRODUCES.search(text) else frozenset()
 
 
 def _from_conversation(turns: Sequence[Turn], speakers: Sequence[str], roles: dict[str, str]) -> None:
     """Who is left answers when the turns come after an analyst's and ask nothing, and asks otherwise."""
     votes: dict[str, int] = defaultdict(int)
+    others = _next_others(turns)
     for index, turn in enumerate(turns):
         if turn.speaker is None or turn.speaker in roles:
             continue
         before = roles.get(turns[index - 1].speaker or "") if index else None
-        after = next(
-            (roles.get(later.speaker or "") for later in turns[index + 1 :] if later.speaker != turn.speaker), None
-        )
+        later = others[index]
+        after = roles.get(turns[later].speaker or "") if later is not None else None
         asks = ASKS.search(turn.text) is not None
         votes[turn.speaker] += (
             2 * (before == ANALYST) + (before == EXECUTIVE) + (after == ANALYST) - 2 * (before == OPERATOR)
@@ -172,6 +191,15 @@ def _from_conversation(turns: Sequence[Turn], speakers: Sequence[str], roles: di
     for speaker in speakers:
         if speaker not in roles and speaker in votes:
             roles[speaker] = EXECUTIVE if votes[speaker] >= 0 else ANALYST
+
+
+def _next_others(turns: Sequence[Turn]) -> list[int | None]:
+    """For every turn the index of the next one of another speaker."""
+    found: list[int | None] = [None] * len(turns)
+    for index in range(len(turns) - 2, -1, -1):
+        same = turns[index].speaker == turns[index + 1].speaker
+        found[index] = found[index + 1] if same else index + 1
+    return found
 
 
 def _called_by_executive(speaker: str, previous: Turn, roles: dict[str, str]) -> int:

@@ -56,17 +56,18 @@ def find_qa_start(turns: Sequence[Turn]) -> int | None:
     stated = next((index for index, turn in enumerate(turns) if turn.section == QA), None)
     if stated is not None and _holds_session(turns, stated):
         return stated
+    voices = _next_voices(turns)
     spoken: set[str | None] = set()
     for index, turn in enumerate(turns[:-1]):
         operator = is_operator(turn.speaker or "")
-        if operator and spoken and _begins_session(turns, index, spoken):
+        if operator and spoken and _begins_session(turns, index, spoken, voices[index]):
             return index
         if not operator:
             spoken.add(turn.speaker)
             if (
                 index
                 and CALLS.search(turn.text[-_TAIL:])
-                and _new_voice(turns, index, spoken)
+                and _new_voice(voices[index], spoken)
                 and not is_operator(turns[index + 1].speaker or "")
             ):
                 return index + 1
@@ -78,21 +79,16 @@ def _holds_session(turns: Sequence[Turn], start: int) -> bool:
     return sum(1 for turn in turns[start:] if not is_operator(turn.speaker or "")) >= 2
 
 
-def _begins_session(turns: Sequence[Turn], index: int, spoken: set[str | None]) -> bool:
+def _begins_session(turns: Sequence[Turn], index: int, spoken: set[str | None], voice: Turn | None) -> bool:
     text = turns[index].text
     if INTRODUCES.search(text) and not _only_announces(text):
         return True
-    if (
-        len(text) < _SHORT
-        and not TURNS_OVER.search(text)
-        and _new_voice(turns, index, spoken)
-        and _asks_next(turns, index)
-    ):
+    if len(text) < _SHORT and not TURNS_OVER.search(text) and _new_voice(voice, spoken) and _asks_next(voice):
         return True
     handed = HANDS_OVER.search(turns[index - 1].text[-_TAIL:]) is not None
     if (not OPENS.search(text) and not handed) or TURNS_OVER.search(text):
         return handed and OPENS.search(text) is not None
-    return _new_voice(turns, index, spoken)
+    return _new_voice(voice, spoken)
 
 
 def _only_announces(text: str) -> bool:
@@ -100,17 +96,25 @@ def _only_announces(text: str) -> bool:
     return TURNS_OVER.search(text) is not None and CALLS.search(text) is None
 
 
-def _new_voice(turns: Sequence[Turn], index: int, spoken: set[str | None]) -> bool:
-    following = next((turn for turn in turns[index + 1 :] if not is_operator(turn.speaker or "")), None)
+def _next_voices(turns: Sequence[Turn]) -> list[Turn | None]:
+    """For every turn the next one that is no operator's."""
+    found: list[Turn | None] = [None] * len(turns)
+    for index in range(len(turns) - 2, -1, -1):
+        following = turns[index + 1]
+        found[index] = found[index + 1] if is_operator(following.speaker or "") else following
+    return found
+
+
+def _new_voice(following: Turn | None, spoken: set[str | None]) -> bool:
     return following is not None and following.speaker not in spoken
 
 
-def _asks_next(turns: Sequence[Turn], index: int) -> bool:
-    following = next((turn for turn in turns[index + 1 :] if not is_operator(turn.speaker or "")), None)
-    return following is not None and ASKS.search(following.text) is not None and len(following.text) < _LONG
+def _asks_next(following: Turn | None) -> bool:
+    return following is not None and len(following.text) < _LONG and ASKS.search(following.text) is not None
 
 
 def _after_hand_over(turns: Sequence[Turn]) -> int | None:
+    voices = _next_voices(turns)
     spoken: set[str | None] = set()
     for index, turn in enumerate(turns[:-2]):
         spoken.add(turn.speaker)
@@ -118,7 +122,7 @@ def _after_hand_over(turns: Sequence[Turn]) -> int | None:
         hands = index > 0 and HANDS_OVER.search(turn.text[-_TAIL:]) is not None
         if (
             hands
-            and _new_voice(turns, index, spoken)
+            and _new_voice(voices[index], spoken)
             and ASKS.search(following.text)
             and not is_operator(following.speaker or "")
         ):

@@ -1,6 +1,3 @@
-import time
-
-import pyarrow as pa
 import pytest
 
 from ecqa.core.schemas import FILTERED_PAIRS, QA_PAIRS, from_rows
@@ -68,20 +65,6 @@ def test_config_is_strict():
     with pytest.raises(ValueError, match="extra"):
         FilterConfig(min_answer=3)
     assert mark_pattern(()) == ""
-
-
-def test_fast_enough():
-    rows = pa.table({
-        "pair_id": [str(i) for i in range(20_000)],
-        "call_id": pa.nulls(20_000, pa.string()),
-        "transcript_id": pa.nulls(20_000, pa.string()),
-        "question": ["What do you expect of margins in the second half? " * 6] * 20_000,
-        "answer": ["They should rise because freight costs less than it did. " * 14] * 20_000,
-    })  # fmt: skip
-    transform = FilterTransform(FilterConfig())
-    start = time.perf_counter()
-    transform({"qa_pairs": rows})
-    assert time.perf_counter() - start < 1.0
 
 
 def test_stage_declares_what_it_does():

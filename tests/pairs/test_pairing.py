@@ -170,3 +170,9 @@ def test_lonely_turns(role):
     pairs, uses = pair_turns([Speech("Ann", role, Q1)])
     assert pairs == []
     assert uses == [{"operator": "operator", "analyst": "no_answer"}.get(role, "closing")]
+
+
+def test_thousands_of_respondents_to_one_question():
+    answers = [Speech(f"Person {number}", "executive", f"Sales rose in region {number}.") for number in range(20_000)]
+    pairs, _ = pair_turns([Speech("Sam", "analyst", "How did sales do in every region last year?"), *answers])
+    assert len(pairs) == len(answers)

@@ -81,3 +81,13 @@ def test_small_signs():
     assert calls_name("Ray?", NAMES)
     assert not calls_name("In Q2.", NAMES)
     assert content_words("Matt. It's Jane.", NAMES) == []
+
+
+@pytest.mark.parametrize("unit", [" ", "\n", "-", ", ", "...", "A ", "(", ". ", "thank you ", "see ", "a ", "just "])
+def test_rules_on_very_long_turns_end(unit):
+    text = "x" + unit * (200_000 // len(unit)) + "x"
+    for turn in (text, text[:600], f"a{text[1:600]}"):
+        for rule in (breaks_off, calls_name, closes_call, content_words, is_farewell, is_trouble):
+            rule(turn)
+        asker_kind(turn)
+        answer_kind(turn)

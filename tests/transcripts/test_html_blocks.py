@@ -1,4 +1,4 @@
-from ecqa.transcripts.html_blocks import Block, read_blocks
+from ecqa.transcripts.html_blocks import Block, is_tangled, read_blocks, trim_tags
 
 
 def test_blocks_and_bold():
@@ -23,3 +23,15 @@ def test_nothing_to_read():
 
 def test_deep_nesting_needs_no_stack():
     assert isinstance(read_blocks("<div>" * 5000 + "x" + "</div>" * 5000), list)
+
+
+def test_only_a_tag_with_thousands_of_attributes_loses_them():
+    usual = '<p style="a > b" class=x>1 < 2</p><img src="data:' + "A/ " * 5000 + '">'
+    assert trim_tags(usual) == usual
+    assert trim_tags(f"<p {'x=1 ' * 5000}>text</p>") == "<p >text</p>"
+
+
+def test_tangled_is_what_no_page_is():
+    assert not is_tangled("<html>" + "<p>a<br><li>b" * 5000 + "<b>x</b>" * 5000)
+    assert is_tangled("<div>" * 5000)
+    assert is_tangled("<font>" * 500)

@@ -1,6 +1,6 @@
 import pytest
 
-from ecqa.transcripts.names import is_generic, is_operator, name_words, resolve, same_person, split_label
+from ecqa.transcripts.names import NameIndex, is_generic, is_operator, name_words, resolve, same_person, split_label
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,21 @@ def test_kinds_of_labels():
     assert is_generic("Unidentified Analyst")
     assert not is_generic("A.M. Roe")
     assert name_words("Dr. J. Høiland, Jr.") == ("j", "hoiland")
+
+
+def test_an_index_finds_what_comparing_all_names_finds():
+    names = ["Bill Roe", "William Roe", "Ted Poe", "Edward J. Poe", "J. Roe", "Ana Maria Poe", "Maria Poe", "Operator"]
+    names += [
+        "Unidentified Analyst",
+        "Roe",
+        "Anna Poe Doe",
+        "Ana Poe",
+        "Jon Hoiland",
+        "Jonathan Høiland",
+        "Jane Roee",
+        "",
+    ]
+    for place, name in enumerate(names):
+        before = names[:place]
+        first = next((known for known, other in enumerate(before) if same_person(name, other)), None)
+        assert NameIndex(before).find(name) == first

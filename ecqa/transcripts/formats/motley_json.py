@@ -17,6 +17,7 @@ from ecqa.transcripts.sections import PREPARED, QA
 NAME = "motley_json"
 
 _KEYS = ("prepared_remarks", "q_and_a", "participants", "header_texts")
+_LONGEST_LINE = 500
 _PSEUDO = re.compile(r"^\s*(?:duration\s*:|more \w+ analysis|all earnings call transcripts)", re.I)
 _OBJECT = re.compile(
     r'\{\s*"speaker"\s*:\s*(?P<speaker>"(?:[^"\\]|\\.)*")\s*,\s*"speech"\s*:\s*(?P<speech>"(?:[^"\\]|\\.)*")\s*\}'
@@ -77,13 +78,19 @@ def _recover(text: str) -> Iterator[Turn]:
 def _participants(lines: Any) -> tuple[Participant, ...]:
     """``Name--Title`` is an executive, ``Name--Firm -- Analyst`` an analyst; executives stand first."""
     people: list[Participant] = []
+    among_analysts = False
     for line in lines if isinstance(lines, list) else ():
-        parts = [part.strip() for part in re.split(r"\s*--\s*", line) if part.strip()] if isinstance(line, str) else []
+        parts = _parts(line[:_LONGEST_LINE]) if isinstance(line, str) else []
         if len(parts) >= 3:
             people.append(Participant(parts[0], title=parts[-1], firm=" -- ".join(parts[1:-1]), role="analyst"))
+            among_analysts = True
         elif len(parts) == 2:
-            among_analysts = any(person.role == "analyst" for person in people)
             analyst = "analyst" in parts[1].lower()
             role = "analyst" if analyst else None if among_analysts else "executive"
             people.append(Participant(parts[0], title=parts[1], role=role))
+            among_analysts = among_analysts or analyst
     return tuple(people)
+
+
+def _parts(line: str) -> list[str]:
+    return [part.strip() for part in line.split("--") if part.strip()]

@@ -12,13 +12,13 @@ from ecqa.transcripts.document import Metadata, ParsedDocument, Participant, Sni
 from ecqa.transcripts.exhibit_lines import PARTICIPANTS, PRESENTATION
 from ecqa.transcripts.headers import Header, is_name, parse_header, parse_participant
 from ecqa.transcripts.metadata import from_header_lines
-from ecqa.transcripts.names import is_generic, is_operator
+from ecqa.transcripts.names import is_generic, is_operator, matches
 from ecqa.transcripts.sections import HEADING, PREPARED, QA
 
 NAME = "plain_text"
 
 _LABEL = re.compile(r"^(?P<label>[A-Z“\"(][^:\n<>{}\[\]=|\t]{1,110}?)\s*:(?:[ \t]+(?P<text>\S.*)|[ \t]*)$")
-_MARKUP = re.compile(r"<(?:html|body|div|p|table|tr|td|span|font|dl|dt|dd|br|a|head|meta|script)\b[^>]*>", re.I)
+_MARKUP = re.compile(r"<(?:html|body|div|p|table|tr|td|span|font|dl|dt|dd|br|a|head|meta|script)\b[^<>]*>", re.I)
 _LIMIT = 3_000_000
 _FEWEST_LABELS = 4
 _FEWEST_WORDS = 6
@@ -39,7 +39,7 @@ def sniff(source: Source) -> Sniff:
         )
     returning = sum(count for count in names.values() if count > 1)
     operator = any(is_operator(name) for name in names)
-    heading = any(HEADING.match(line) for line in text.split("\n") if len(line) < 60)
+    heading = any(matches(HEADING, line) for line in text.split("\n") if len(line) < 60)
     asks = sum(1 for _, said in labels if "?" in said)
     wordy = sum(len(said.split()) for _, said in labels) >= _FEWEST_WORDS * len(labels)
     found = f"{len(labels)} speeches of {len(names)} speakers, {asks} with a question"
@@ -85,8 +85,8 @@ def _turns(lines: list[str]) -> Iterator[Turn]:
     section: str | None = None
     for line in [*lines, "Operator:"]:
         text = line.strip()
-        heading = HEADING.match(text) is not None and len(text) < 60
-        prepared = PRESENTATION.match(text) is not None
+        heading = matches(HEADING, text) is not None and len(text) < 60
+        prepared = matches(PRESENTATION, text) is not None
         found = _label(line)
         if not heading and not prepared and found is None:
             texts.append(text)
@@ -109,7 +109,7 @@ def _participants(lines: list[str]) -> Iterator[Participant]:
     role: str | None = None
     inside = False
     for line in lines:
-        heading = PARTICIPANTS.match(line.strip())
+        heading = matches(PARTICIPANTS, line.strip())
         if heading is not None:
             inside = True
             analysts = bool(heading["other"]) or "analyst" in line.lower()

@@ -13,15 +13,17 @@ from ecqa.transcripts.document import Metadata, ParsedDocument, Participant, Sni
 from ecqa.transcripts.exhibit_lines import PARTICIPANTS, find_start, list_participants, read_turns, strip_noise
 from ecqa.transcripts.html_blocks import Block, read_blocks
 from ecqa.transcripts.metadata import from_header_lines
+from ecqa.transcripts.names import matches
 
 NAME = "sec_8k_html"
 
 _HTML = re.compile(r"<(?:html|body|div|p|table|font|document)\b", re.I)
 _OPERATOR = re.compile(
-    r"(?:>|\n)\s*(?:Operator|Moderator|Coordinator)\s*[:.]?\s*(?:<|\n)|(?:>|\n)\s*Operator\s*:", re.I
+    r"(?:>|\n)[^\S\n]*+(?:(?:Operator|Moderator|Coordinator)[^\S\n]*+(?:\s*+[:.][^\S\n]*+)?[<\n]|Operator\s*+:)", re.I
 )
+"""A run of blanks is walked once: only its last line can hold the word."""
 _ANGLED = re.compile(r"(?:&lt;|<)\s*[QA]\s*(?:-|–|—|&#821[12];|&#15[01];|&[nm]dash;)", re.I)
-_PARTICIPANTS = re.compile(r"\bparticipants\b\s*:?\s*<", re.I)
+_PARTICIPANTS = re.compile(r"\bparticipants\b\s*+(?::\s*+)?<", re.I)
 _QUESTIONS = re.compile(r"\bquestions?(?:\s|&nbsp;|&#160;)*(?:and|&amp;|&)(?:\s|&nbsp;|&#160;)*answers?\b", re.I)
 _WRAPPER = re.compile(r"^(?:EX-99\S* \d+ |exhibit\s*99|\d+$)", re.I)
 _MOST_HEADER_LINES = 25
@@ -64,7 +66,7 @@ def _header_lines(blocks: Sequence[Block]) -> list[str]:
     Taken before noise is stripped, since vendors repeat the title on every page.
     """
     start = find_start(blocks)
-    end = next((index for index, block in enumerate(blocks[:start]) if PARTICIPANTS.match(block.text)), start)
+    end = next((index for index, block in enumerate(blocks[:start]) if matches(PARTICIPANTS, block.text)), start)
     lines = [block.text for block in blocks[:end] if not block.is_break and not _WRAPPER.match(block.text)]
     return lines[-12:] if len(lines) > _MOST_HEADER_LINES else lines
 

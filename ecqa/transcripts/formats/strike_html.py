@@ -5,10 +5,12 @@ Does not know roles: the page marks only the operator.
 """
 
 import re
+from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from ecqa.transcripts.document import Metadata, ParsedDocument, Sniff, Source, Turn, join_turns
+from ecqa.transcripts.html_blocks import is_tangled, trim_tags
 from ecqa.transcripts.leaks import split_leaks
 from ecqa.transcripts.metadata import find_date, find_period
 from ecqa.transcripts.names import split_label
@@ -18,6 +20,7 @@ NAME = "strike_html"
 _TITLE = re.compile(
     r"^(?P<company>.+?)\s+[–—-]\s+(?P<ticker>[A-Z][A-Z0-9.]{0,6})\s+(?P<period>Q[1-4]\s+\d{4})\s+Earnings Call Transcript"
 )
+_LONGEST_TITLE = 500
 _PAIR = re.compile(r"<dt\b[^>]{0,300}>[^<]{1,120}:?\s*</dt>\s*<dd\b", re.I)
 _LISTED = re.compile(r"^(?:executives|analysts|participants)$", re.I)
 
@@ -28,14 +31,16 @@ def sniff(source: Source) -> Sniff:
     named = "earnings call transcript" in source.text[:5000].lower() or "b-list-item" in source.text
     if not pairs:
         return Sniff(0.1 if named and "<html" in source.text[:500].lower() else 0.0, "no speeches as <dt> and <dd>")
+    if is_tangled(source.text):
+        return Sniff(0.4, f"{pairs} speeches as <dt> and <dd>, but too many open tags")
     return Sniff(0.95 if named else 0.6, f"{pairs} speeches as <dt> and <dd>")
 
 
 def parse(source: Source) -> list[ParsedDocument]:
     """Read the page; a page without its closing tag was cut."""
-    tree = LexborHTMLParser(source.text)
+    tree = LexborHTMLParser(trim_tags(source.text))
     turns = []
-    for label in tree.css("dt"):
+    for label in _outermost(tree, "dt"):
         speech = label.next
         while speech is not None and speech.tag == "-text":
             speech = speech.next
@@ -46,6 +51,20 @@ def parse(source: Source) -> list[ParsedDocument]:
             turns.append(Turn(name or None, _tidy(speech.text()), firm=firm))
     cut = None if "</html>" in source.text[-2000:].lower() else "the page ends without </html>"
     return [ParsedDocument(_metadata(tree), join_turns(split_leaks(_fill_labels(turns))), cut=cut)]
+
+
+def _outermost(tree: LexborHTMLParser, tag: str) -> Iterator[LexborNode]:
+    """Elements in order that stand in no ``dt`` or ``dd``: a list inside a speech is part of that speech already."""
+    node = tree.root
+    while node is not None:
+        inside = node.tag in ("dt", "dd")
+        if node.tag == tag:
+            yield node
+        following = node.child if not inside else None
+        while following is None and node is not None:
+            following = node.next
+            node = node.parent if following is None else node
+        node = following
 
 
 def _tidy(text: str) -> str:
@@ -66,7 +85,7 @@ def _fill_labels(turns: list[Turn]) -> list[Turn]:
 def _metadata(tree: LexborHTMLParser) -> Metadata:
     title = _text(tree.css_first("title"))
     day = find_date(_text(tree.css_first("time")) or "")
-    match = _TITLE.match(title or "")
+    match = _TITLE.match((title or "")[:_LONGEST_TITLE])
     if match is None:
         year, quarter = find_period(title or "")
         return Metadata(title=title, event_date=day, fiscal_year=year, fiscal_quarter=quarter, language="en")
