@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ecqa.core.errors import EcqaError, OutputError
+from ecqa.core.errors import EcqaError, InputError, OutputError
 from ecqa.core.storage import Storage
 
 FOLDER = "_ecqa/lease"
@@ -57,7 +57,10 @@ class Lease:
         return self
 
     def _held(self) -> list[str]:
-        return [info.path for info in self._storage.list(FOLDER) if info.path.endswith(".json")]
+        try:
+            return [info.path for info in self._storage.list(FOLDER) if info.path.endswith(".json")]
+        except InputError as error:
+            raise OutputError(str(error)) from error
 
     def _is_gone(self, path: str, holder: dict[str, Any]) -> bool:
         if all(holder.get(name) == self._mine[name] for name in ("host", "boot", "pids")):
