@@ -284,7 +284,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--pairs", type=int, default=2000)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--pipeline-pairs", type=int, default=300)
-    parser.add_argument("--shard-rows", type=int, default=500, help="rows of a chunk of (a): the engine's shard")
+    parser.add_argument("--shard-rows", type=int, default=250, help="rows of a chunk of (a): the engine's shard")
     parser.add_argument("--model", default="default")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--engine", type=shlex.split, default=[], help="further flags for ecqa score, in one string")

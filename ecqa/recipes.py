@@ -51,7 +51,7 @@ class ShardConfig(StrictConfig):
 
     max_files: int = Field(default=16, ge=1)
     max_bytes: int = Field(default=8 << 20, ge=1)
-    max_pairs: int = Field(default=500, ge=1)
+    max_pairs: int = Field(default=250, ge=1)
 
 
 class ScoreJobConfig(StrictConfig):

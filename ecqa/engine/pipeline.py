@@ -3,6 +3,7 @@
 Descriptors -> read and light stages -> actors -> write and commit -> receipts. Nothing but receipts comes to the driver.
 """
 
+import ctypes
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,9 @@ from ecqa.engine.block import first_block
 from ecqa.engine.resources import Resources, StageResources
 from ecqa.engine.work import CommitWork, Job, StageWork, work_plan
 
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+"""Of glibc's malloc.h."""
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Interrupted)): (.*)$", re.MULTILINE)
 
 
@@ -26,11 +30,24 @@ class _Actor:
     def __init__(self, work: StageWork, num_gpus: float):
         if not num_gpus:
             os.environ["CUDA_VISIBLE_DEVICES"] = ""
+            keep_freed_memory()
         self._work = work
         work.prepare()
 
     def __call__(self, block: pa.Table) -> pa.Table:
         return self._work(block)
+
+
+def keep_freed_memory() -> None:
+    """Tell glibc to keep freed blocks of up to 32 MB rather than give them back to the kernel after every operation.
+
+    A scorer on a CPU asks for the same megabytes again and again; most of its page faults and about a seventh of its time
+    went into fresh pages. Elsewhere than on glibc nothing happens.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(M_MMAP_THRESHOLD, 32 << 20)
+        mallopt(M_TRIM_THRESHOLD, (1 << 31) - 1)
 
 
 def run_on_ray(job: Job, shards: Sequence[Shard], resources: Resources) -> Iterator[dict[str, Any]]:
