@@ -57,7 +57,7 @@ def main() -> None:
 def _leave(code: int) -> None:
     """End at once, all output flushed. The work is done and Ray is shut down by now, while threads of C++ libraries that
     the interpreter would tear down on the way out have been seen to abort a finished run ("terminate called without an
-    active exception", in about one of thirty runs on a busy machine).
+    active exception", now and then on a busy machine; the library was not found).
     """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):  # whoever read our output has gone (| head)

@@ -40,11 +40,6 @@ class Shard:
     shard_id: str
     items: tuple[Item, ...]
 
-    @property
-    def num_bytes(self) -> int:
-        """Bytes of the items' files or parts."""
-        return sum(item.num_bytes for item in self.items)
-
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {"shard_id": self.shard_id, "items": [item.to_dict() for item in self.items]}

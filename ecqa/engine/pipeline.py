@@ -41,8 +41,8 @@ class _Actor:
 def keep_freed_memory() -> None:
     """Tell glibc to keep freed blocks of up to 32 MB rather than give them back to the kernel after every operation.
 
-    A scorer on a CPU asks for the same megabytes again and again; most of its page faults and about a seventh of its time
-    went into fresh pages. Elsewhere than on glibc nothing happens.
+    A scorer on a CPU asks for the same megabytes again and again, and pays for fresh pages each time. Elsewhere than on
+    glibc nothing happens.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
