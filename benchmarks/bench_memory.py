@@ -61,11 +61,9 @@ def texts(generator: np.random.Generator, rows: int, mean_words: int) -> list[st
 def drive(table: Path, output: Path, model: Path, store_bytes: int) -> None:
     """The driver: score the table on Ray; prints the summary and the bytes that went into the object store."""
     from ecqa.engine.job import RunOptions, run
-    from ecqa.modelling.encoding import EncodeConfig
-    from ecqa.modelling.scoring import ScoreConfig
     from ecqa.recipes import ScoreJobConfig, score_recipe
 
-    config = ScoreJobConfig(encode=EncodeConfig(model=str(model)), score=ScoreConfig(model=str(model)))
+    config = ScoreJobConfig(model=str(model))
     watch = StoreWatch()
     watch.start()
     summary = run(score_recipe(str(table), config), str(output), RunOptions(quiet=True, object_store_bytes=store_bytes))
