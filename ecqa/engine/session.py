@@ -15,6 +15,8 @@ from ecqa.core.errors import EngineError
 KNOCK_S = 10.0
 FEEDER_CPUS = 1
 """Logical CPUs beyond the cores of this machine: parsing and writing are light, so they share the scorers' cores."""
+LOCAL_SYSTEM = {"task_events_report_interval_ms": 0}
+"""Without a dashboard nobody reads the events that Ray keeps of every task, and they grow with the number of shards."""
 
 
 @contextlib.contextmanager
@@ -74,6 +76,7 @@ def _connect(address: str | None, verbose: bool, object_store_bytes: int | None)
             log_to_driver=verbose,
             logging_level=level,
             object_store_memory=object_store_bytes,
+            _system_config=LOCAL_SYSTEM,
         )
         return
     try:
